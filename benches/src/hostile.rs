@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 use mc_indexer::chunker::{self, Limits};
+use mc_indexer::markdown;
 use mc_sandbox::{PROCESS_ARGUMENT, Program};
 
 use crate::allocator;
@@ -163,14 +164,16 @@ impl Args {
     }
 }
 
-/// Has code parsed by processes of the binary from now on, as the service does.
+/// Has texts parsed by processes of the binary from now on, as the service does.
 fn parse_in_processes(binary: &Path) -> Result<()> {
     mc_sandbox::install(Program::new(binary, &[PROCESS_ARGUMENT]))?;
-    // Code whose process fails is split by lines, at once.
-    let parsed = chunker::cut("a.rs", "rust", "fn a() {}\n", Limits::default());
+    // A text whose process fails is split by lines, at once.
+    let code = chunker::cut("a.rs", "rust", "fn a() {}\n", Limits::default());
+    let document = markdown::parse("# A\nb\n", Limits::default());
     ensure!(
-        !parsed.symbols.is_empty(),
-        "{} does not parse code; build memory-copilot of this commit, and give it as --binary",
+        !code.symbols.is_empty() && document.title == "A",
+        "{} does not parse code or Markdown; build memory-copilot of this commit, and give it as \
+         --binary",
         binary.display()
     );
     Ok(())

@@ -81,7 +81,7 @@ impl PublicItem for WikiPage {
 /// A list of issues, and the comments on them.
 pub(crate) trait IssueSource: Source<PublicItem = Issue> {
     /// Returns the description of an issue as a comment.
-    fn description(&self, item: &Self::Item) -> Option<Comment>;
+    fn description(&self, item: &Self::Item) -> impl Future<Output = Option<Comment>> + Send;
 
     /// Reads the public comments on an issue.
     fn comments(
@@ -186,7 +186,7 @@ impl<S: IssueSource> Incremental<S> {
     async fn public_comments(&self, item: &S::Item, issue: &Issue) -> Result<CommentList, Error> {
         match self.0.comments(item).await {
             Ok(mut list) => {
-                list.comments.splice(0..0, self.0.description(item));
+                list.comments.splice(0..0, self.0.description(item).await);
                 Ok(list)
             }
             // Either the issue was just deleted, which reconciliation will find, or its comments

@@ -5,11 +5,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use mc_sandbox::PROCESS_ARGUMENT;
+use mc_sandbox::{PROCESS_ARGUMENT, Parser, ParserPool, Program};
 use rustix::process::{Pid, Signal, geteuid, kill_process};
 use serde_json::{Value, json};
 
-use crate::harness::{Service, direct_client};
+use crate::harness::{Service, binary, direct_client};
 use crate::repository;
 
 /// Maximum time to wait until a text is being parsed.
@@ -20,7 +20,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(20);
 const STOP_TIMEOUT: Duration = Duration::from_secs(30);
 /// Processor time of a parser that only the large source file takes, in ticks of 10 ms.
 const FILE_TICKS: u64 = 10;
-/// Processor time of a thread that only documents of headings take, in ticks of 10 ms.
+/// Processor time of a thread that only documents take, in ticks of 10 ms.
 const DOCUMENT_TICKS: u64 = 40;
 /// Processor time that parsers and git together do not take if a slow source file is stopped early,
 /// in ticks of 10 ms. The limit of any other parser is 1,000.
@@ -74,6 +74,47 @@ async fn service_of_root_drops_capabilities_that_it_does_not_use() {
     }
 }
 
+/// Declares parsers that convert a text, by their names in the program.
+macro_rules! converters {
+    ($($parser:ident $name:literal),+) => {
+        $(struct $parser;
+        impl Parser for $parser {
+            const NAME: &'static str = $name;
+            type Input<'a> = &'a str;
+            type Output = String;
+            fn max_output_bytes(_input_bytes: usize) -> usize {
+                1024
+            }
+            fn parse(_: &str) -> String {
+                unreachable!("it runs in a child process")
+            }
+        })+
+    };
+}
+
+converters!(Confluence "confluence-storage", Jira "jira-adf");
+
+/// Without its parser, a text is stored as a note or without its headings.
+#[tokio::test]
+async fn program_has_the_parsers_of_all_texts() {
+    let pool = ParserPool::start(Program::new(binary(), &[PROCESS_ARGUMENT])).unwrap();
+    assert_eq!(pool.call::<Confluence>("<h1>a</h1>").unwrap(), "# a");
+    let text = json!({ "type": "text", "text": "a" });
+    let document = json!({ "type": "doc", "content": [{ "type": "heading", "content": [text] }] });
+    assert_eq!(pool.call::<Jira>(&document.to_string()).unwrap(), "# a");
+
+    let service = Service::embedded().await;
+    service.project("shop").await;
+    let content = "---\ntags: [delays]\n---\n# Imports\n\n## Units\n\nThe delay is in minutes.\n";
+    let document = json!({ "doc_id": "1", "title": "Imports", "content": content });
+    let documents = json!({ "project_key": "shop", "source": "wiki", "documents": [document] });
+    service.post("/ingest/docs", &documents).await;
+    let request = json!({ "project_key": "shop", "query": "delay in minutes", "limit": 1 });
+    let found = service.post("/search", &request).await;
+    assert_eq!(found["results"][0]["title"], "Imports > Units", "{found}");
+    assert_eq!(found["results"][0]["line_start"], 4, "front matter is no text: {found}");
+}
+
 /// A file is parsed by another process if one was killed, and its symbols are found.
 #[tokio::test]
 async fn killed_parsers_are_replaced() {
@@ -114,7 +155,7 @@ async fn code_that_is_slow_to_parse_is_stopped_early() {
     assert!(taken < SLOW_FILE_TICKS, "git and the parsers that have ended took {taken} ticks");
 }
 
-/// A thread of the service parses documents of headings, and a parser process a source file.
+/// Threads of the service mask documents of headings, and a parser process reads a source file.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn stop_does_not_wait_for_hostile_texts() {
     let mut service = Service::embedded().await;

@@ -54,9 +54,12 @@ pub(crate) struct StorageParser;
 
 impl Parser for StorageParser {
     const NAME: &'static str = "confluence-storage";
-    const MAX_OUTPUT_BYTES: usize = 32 << 20;
     type Input<'a> = &'a str;
     type Output = String;
+
+    fn max_output_bytes(_input_bytes: usize) -> usize {
+        32 << 20
+    }
 
     fn parse(storage: &str) -> String {
         to_markdown(storage)

@@ -171,7 +171,7 @@ impl Source for RepositoryIssues {
 }
 
 impl IssueSource for RepositoryIssues {
-    fn description(&self, item: &Item) -> Option<Comment> {
+    async fn description(&self, item: &Item) -> Option<Comment> {
         let author = item.user.as_ref().map(|user| user.login.clone());
         listing::description(author, item.created_at, item.body.as_deref().unwrap_or_default())
     }
@@ -230,7 +230,7 @@ impl RawComment for IssueComment {
         self.user.as_ref().is_some_and(|user| user.login == *login)
     }
 
-    fn into_comment(self) -> Option<Comment> {
+    async fn into_comment(self) -> Option<Comment> {
         let author = self.user.map(|user| user.login);
         let times = [self.created_at, self.updated_at];
         listing::comment(self.id.to_string(), author, times, &self.body.unwrap_or_default())

@@ -158,7 +158,7 @@ impl Source for ProjectIssues {
 }
 
 impl IssueSource for ProjectIssues {
-    fn description(&self, item: &Item) -> Option<Comment> {
+    async fn description(&self, item: &Item) -> Option<Comment> {
         let author = item.author.as_ref().and_then(User::author_name);
         let text = item.description.as_deref().unwrap_or_default();
         listing::description(author, item.created_at, text)
@@ -220,7 +220,7 @@ impl RawComment for Note {
         !self.system && author.is_some() && author == user.username.as_ref()
     }
 
-    fn into_comment(self) -> Option<Comment> {
+    async fn into_comment(self) -> Option<Comment> {
         let author = self.author.as_ref().and_then(User::author_name);
         let times = [self.created_at, self.updated_at];
         listing::comment(self.id.to_string(), author, times, &self.body)

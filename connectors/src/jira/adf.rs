@@ -1,6 +1,8 @@
 //! Conversion between Markdown and the Atlassian Document Format (ADF), which Jira Cloud uses.
 
-use mc_sandbox::Parser;
+use std::panic::resume_unwind;
+
+use mc_sandbox::{CallError, Parser};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -10,10 +12,10 @@ const MAX_DEPTH: usize = 60;
 const NOT_CONVERTED: &str = "*This text could not be converted. Read it in Jira.*";
 
 /// A description or comment.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Clone, Deserialize)]
 #[serde(from = "Value")]
 pub(super) enum Text {
-    /// A text of Data Center, in Jira's own markup, or a document that was converted.
+    /// A text of Data Center, in Jira's own markup.
     Plain(String),
     /// A document, as JSON.
     Document(String),
@@ -39,25 +41,33 @@ impl Text {
     /// Converts a document, in a child process, and blocks the calling thread meanwhile. One that
     /// the child process can't convert is replaced by a note.
     pub(super) fn to_markdown(&self) -> String {
-        let document = match self {
-            Self::Plain(text) => return text.clone(),
-            Self::Document(document) => document,
-        };
-        mc_sandbox::call::<AdfParser>(document).unwrap_or_else(|error| {
-            tracing::warn!(%error, "text of Jira synced as a note");
-            NOT_CONVERTED.to_owned()
-        })
-    }
-
-    /// Converts documents before code that must not block reads them.
-    pub(super) async fn convert(texts: impl Iterator<Item = &mut Self> + Send) {
-        for text in texts.filter(|text| matches!(text, Self::Document(_))) {
-            let document = std::mem::take(text);
-            // Fails if the runtime shuts down, and then nobody reads the text.
-            let converted = tokio::task::spawn_blocking(move || document.to_markdown()).await;
-            *text = Self::Plain(converted.unwrap_or_default());
+        match self {
+            Self::Plain(text) => text.clone(),
+            Self::Document(document) => markdown_or_note(mc_sandbox::call::<AdfParser>(document)),
         }
     }
+
+    /// Converts a document like [`Text::to_markdown`], but blocks another thread.
+    pub(super) async fn into_markdown(self) -> String {
+        if let Self::Plain(text) = self {
+            return text;
+        }
+        match tokio::task::spawn_blocking(move || self.to_markdown()).await {
+            Ok(markdown) => markdown,
+            Err(error) => match error.try_into_panic() {
+                Ok(panic) => resume_unwind(panic),
+                // The runtime shuts down. An empty text would count as a deleted comment.
+                Err(_) => std::future::pending().await,
+            },
+        }
+    }
+}
+
+fn markdown_or_note(converted: Result<String, CallError>) -> String {
+    converted.unwrap_or_else(|error| {
+        tracing::warn!(%error, "a description or comment of Jira was replaced by a note");
+        NOT_CONVERTED.to_owned()
+    })
 }
 
 /// Converts a document.
@@ -65,9 +75,12 @@ pub(crate) struct AdfParser;
 
 impl Parser for AdfParser {
     const NAME: &'static str = "jira-adf";
-    const MAX_OUTPUT_BYTES: usize = 32 << 20;
     type Input<'a> = &'a str;
     type Output = String;
+
+    fn max_output_bytes(_input_bytes: usize) -> usize {
+        32 << 20
+    }
 
     fn parse(document: &str) -> String {
         // What is not JSON comes from no client: the document was read and written as JSON.

@@ -4,7 +4,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::adf::{self, Text};
+use super::adf;
 use super::client::{Client, Edition};
 use super::wire::{CloudSearch, CommentsResponse, IssueComment, IssueKey, Item, Search, User};
 use crate::error::Error;
@@ -81,8 +81,7 @@ impl ProjectIssues {
         let action = format!("to list the comments of {key}");
         let segments = [api, "issue", key, "comment"];
         let found: CommentsResponse = self.client.get(&segments, &query, &action).await?;
-        let CommentsResponse { mut comments, total } = found;
-        Text::convert(comments.iter_mut().map(|comment| &mut comment.body)).await;
+        let CommentsResponse { comments, total } = found;
         let is_last = comments.is_empty() || (page + 1) * COMMENTS >= total;
         Ok(CommentPage { comments, is_last, total: Some(total) })
     }
@@ -112,8 +111,7 @@ impl Source for ProjectIssues {
         };
         let parameters = [("jql", query.as_str()), ("fields", fields)];
         let edition = self.client.edition().await?;
-        let (mut items, more) = self.search(edition, parameters, position).await?;
-        Text::convert(items.iter_mut().map(|item| &mut item.fields.description)).await;
+        let (items, more) = self.search(edition, parameters, position).await?;
         Ok(ListPage { items, more, tick: zone.resolution(TICK) })
     }
 
@@ -138,11 +136,11 @@ impl Source for ProjectIssues {
 }
 
 impl IssueSource for ProjectIssues {
-    fn description(&self, item: &Item) -> Option<Comment> {
+    async fn description(&self, item: &Item) -> Option<Comment> {
         let fields = &item.fields;
         let author = fields.creator.as_ref().and_then(User::shown_name);
         let created_at = field::optional_time(fields.created.clone());
-        listing::description(author, created_at, &fields.description.to_markdown())
+        listing::description(author, created_at, &fields.description.clone().into_markdown().await)
     }
 
     async fn comments(&self, item: &Item) -> Result<CommentList, Error> {
@@ -203,9 +201,9 @@ impl RawComment for IssueComment {
         author.is_some() && author == user.id()
     }
 
-    fn into_comment(self) -> Option<Comment> {
+    async fn into_comment(self) -> Option<Comment> {
         let author = self.author.as_ref().and_then(User::shown_name);
         let times = [self.created, self.updated].map(field::optional_time);
-        listing::comment(self.id, author, times, &self.body.to_markdown())
+        listing::comment(self.id, author, times, &self.body.into_markdown().await)
     }
 }

@@ -54,7 +54,7 @@ pub(crate) trait RawComment {
     fn is_by(&self, user: &Self::User) -> bool;
 
     /// Returns the comment; `None` if it is empty.
-    fn into_comment(self) -> Option<Comment>;
+    fn into_comment(self) -> impl Future<Output = Option<Comment>> + Send;
 }
 
 /// Reads public comments from the page `first` on, up to a maximum, in the order of the pages.
@@ -71,8 +71,9 @@ where
     for number in first..first + MAX_PAGES {
         let page = load(number).await?;
         received += page.comments.len() as u64;
-        let public = page.comments.into_iter().filter(C::is_public);
-        list.comments.extend(public.filter_map(C::into_comment));
+        for comment in page.comments.into_iter().filter(C::is_public) {
+            list.comments.extend(comment.into_comment().await);
+        }
         if page.is_last {
             list.has_all = first == 0 && page.total.is_none_or(|total| received >= total);
             break;
@@ -93,8 +94,9 @@ where
     let mut comments = Vec::new();
     for number in 0..MAX_PAGES_OF_OWN {
         let page = load(number).await?;
-        let own = page.comments.into_iter().filter(|comment| comment.is_by(user));
-        comments.extend(own.filter_map(C::into_comment));
+        for comment in page.comments.into_iter().filter(|comment| comment.is_by(user)) {
+            comments.extend(comment.into_comment().await);
+        }
         if page.is_last {
             break;
         }

@@ -203,7 +203,7 @@ impl Source for ProjectIssues {
 }
 
 impl IssueSource for ProjectIssues {
-    fn description(&self, item: &Item) -> Option<Comment> {
+    async fn description(&self, item: &Item) -> Option<Comment> {
         let author = item.author.as_ref().and_then(|author| author.name.clone());
         let text = item.description.as_deref().unwrap_or_default();
         listing::description(author, item.created_on, text)
@@ -255,7 +255,7 @@ impl RawComment for Journal {
         self.user.as_ref().and_then(|author| author.id) == Some(user.id)
     }
 
-    fn into_comment(self) -> Option<Comment> {
+    async fn into_comment(self) -> Option<Comment> {
         let author = self.user.and_then(|user| user.name);
         let times = [self.created_on, self.updated_on];
         listing::comment(self.id.to_string(), author, times, &self.notes?)

@@ -192,7 +192,7 @@ impl Source for ProjectIssues {
 }
 
 impl IssueSource for ProjectIssues {
-    fn description(&self, item: &Item) -> Option<Comment> {
+    async fn description(&self, item: &Item) -> Option<Comment> {
         let author = item.reporter.as_ref().and_then(User::shown_name);
         let created_at = item.created.and_then(DateTime::from_timestamp_millis);
         let text = item.description.as_deref().unwrap_or_default();
@@ -202,7 +202,10 @@ impl IssueSource for ProjectIssues {
     /// The comments are a field of the issue.
     async fn comments(&self, item: &Item) -> Result<CommentList, Error> {
         let public = item.comments.iter().filter(|comment| comment.is_public()).cloned();
-        let comments = public.filter_map(IssueComment::into_comment).collect();
+        let mut comments = Vec::new();
+        for comment in public {
+            comments.extend(comment.into_comment().await);
+        }
         Ok(CommentList { comments, has_all: true })
     }
 
@@ -276,7 +279,7 @@ impl RawComment for IssueComment {
         !self.deleted && author.is_some() && author == user.id.as_ref()
     }
 
-    fn into_comment(self) -> Option<Comment> {
+    async fn into_comment(self) -> Option<Comment> {
         let author = self.author.as_ref().and_then(User::shown_name);
         let times = [self.created, self.updated];
         let times = times.map(|at| at.and_then(DateTime::from_timestamp_millis));

@@ -59,7 +59,8 @@ fn by_message(
     let max = messages.len() + markdown::max_sections(bytes);
     let mut pieces = Vec::with_capacity(messages.len());
     let mut line = 0;
-    let parsed = markdown::parse_all(&texts.iter().map(String::as_str).collect::<Vec<_>>(), limits);
+    let texts_of_messages: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let parsed = markdown::parse_all(&texts_of_messages, limits);
     for (index, (message, Document { sections, .. })) in messages.iter().zip(parsed).enumerate() {
         if pieces.len() + sections.len() > max {
             return None;

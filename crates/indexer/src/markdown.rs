@@ -5,6 +5,8 @@ mod outline;
 
 use std::ops::Range;
 
+use mc_sandbox::CallError;
+
 use crate::chunker::{Limits, pack};
 use crate::parsers::MarkdownParser;
 use crate::text::Lines;
@@ -64,20 +66,24 @@ pub(crate) fn max_sections(bytes: usize) -> usize {
 ///
 /// If the headings start more sections than the size of the text allows, those of the deepest
 /// levels start none, and sections that are too long are split by size. If even the first level
-/// starts too many, or the text exceeds the limits of the child process, it is split by size alone.
+/// starts too many, the text is split by size alone. So is a text that exceeds the limits of the
+/// child process; its front matter counts as text, too.
 pub fn parse(text: &str, limits: Limits) -> Document {
-    parse_all(&[text], limits).pop().unwrap_or_default()
+    parse_all(&[text], limits).next().unwrap_or_default()
 }
 
-/// Splits several texts as [`parse`] does, with one call of the child process.
-pub(crate) fn parse_all(texts: &[&str], limits: Limits) -> Vec<Document> {
+/// Splits several texts as [`parse`] does, with one call of a child process, and returns a document
+/// for each, in order. If one of them exceeds the limits of that process, all are split by size.
+/// The sections are made one text after the other, so that the caller can stop at a limit.
+pub(crate) fn parse_all(texts: &[&str], limits: Limits) -> impl Iterator<Item = Document> {
     let lines: Vec<Lines<'_>> = texts.iter().map(|text| Lines::of(text)).collect();
     let outlines = outlines(texts, &lines);
-    lines.iter().zip(outlines).map(|(lines, outline)| document(lines, outline, limits)).collect()
+    lines.into_iter().zip(outlines).map(move |(lines, outline)| document(&lines, outline, limits))
 }
 
-/// Splits a normalized text by size alone. The sections have no headings. Blocks the thread, because
-/// a child process finds the code blocks, in which the text should not be cut.
+/// Splits a normalized text by size alone. The sections have no headings. Blocks the thread,
+/// because a child process finds the code blocks, in which the text should not be cut; if it fails,
+/// they are not known.
 pub(crate) fn split_by_size(text: &str, limits: Limits) -> Vec<Section> {
     let lines = Lines::of(text);
     let mut sections = Vec::new();
@@ -89,13 +95,19 @@ pub(crate) fn split_by_size(text: &str, limits: Limits) -> Vec<Section> {
 
 /// Returns the outline of each text.
 fn outlines(texts: &[&str], lines: &[Lines<'_>]) -> Vec<Outline> {
-    let fit = |outlines: &Vec<Outline>| {
+    checked(mc_sandbox::call::<MarkdownParser>(texts.to_vec()), lines)
+}
+
+/// Returns the results of the child process, if they fit the texts. Otherwise, one of the texts has
+/// probably taken over the process, so none of the results counts.
+fn checked(result: Result<Vec<Outline>, CallError>, lines: &[Lines<'_>]) -> Vec<Outline> {
+    let fit = |outlines: &[Outline]| {
         outlines.len() == lines.len()
             && outlines.iter().zip(lines).all(|(outline, lines)| outline.fits(lines))
     };
-    let reason = match mc_sandbox::call::<MarkdownParser>(texts.to_vec()) {
+    let reason = match result {
         Ok(outlines) if fit(&outlines) => return outlines,
-        Ok(_) => "its parser returned headings of another text".to_owned(),
+        Ok(_) => "its parser returned a result that does not fit the text".to_owned(),
         Err(error) => error.to_string(),
     };
     tracing::warn!(reason, "document split by size, without front matter and headings");

@@ -1,5 +1,5 @@
 //! The parsers of outside text that run in child processes: a hostile text may make a parser loop,
-//! or exploit a fault in the C code that builds the syntax trees and reads YAML.
+//! or exploit a fault in the unsafe code that builds syntax trees and reads YAML.
 
 use std::time::Duration;
 
@@ -28,10 +28,14 @@ pub(crate) struct Code<'a> {
 
 impl Parser for CodeParser {
     const NAME: &'static str = "code";
-    // The names of a file are limited, and a definition or a line takes some bytes of the text.
-    const MAX_OUTPUT_BYTES: usize = 12 << 20;
+    const IS_BULK: bool = true;
     type Input<'a> = Code<'a>;
     type Output = Option<Syntax>;
+
+    /// The names of a file are limited, and a definition or a line takes some bytes of the text.
+    fn max_output_bytes(_input_bytes: usize) -> usize {
+        12 << 20
+    }
 
     /// Twice the time after which the parser gives up by itself. It only checks that time between
     /// its steps, and one step can take quadratic time: the recovery from an error at the end of
@@ -51,10 +55,14 @@ pub(crate) struct MarkdownParser;
 
 impl Parser for MarkdownParser {
     const NAME: &'static str = "markdown";
-    // A heading or a line takes some bytes of the text.
-    const MAX_OUTPUT_BYTES: usize = 32 << 20;
     type Input<'a> = Vec<&'a str>;
     type Output = Vec<Outline>;
+
+    /// An empty heading, such as `#`, has two bytes with its line end, and its result nine. Front
+    /// matter and many empty texts take some more.
+    fn max_output_bytes(input_bytes: usize) -> usize {
+        5 * input_bytes + (128 << 10)
+    }
 
     fn parse(texts: Vec<&str>) -> Vec<Outline> {
         texts.into_iter().map(Outline::read).collect()

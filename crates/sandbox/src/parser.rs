@@ -19,14 +19,18 @@ pub const PROCESS_ARGUMENT: &str = "parser-process";
 pub trait Parser {
     /// Name, unique in the program.
     const NAME: &'static str;
-    /// Maximum length of a serialized result, in bytes. A process that was taken over must not fill
-    /// the memory of the service.
-    const MAX_OUTPUT_BYTES: usize;
+    /// Whether index runs call it for each of many texts. Such calls leave one process of the pool
+    /// to others, which may be part of a request.
+    const IS_BULK: bool = false;
     /// Text and options.
     type Input<'a>: Serialize + Deserialize<'a>;
     /// Result. It comes from a process that its input may have taken over, so it is as untrusted as
     /// the text.
     type Output: Serialize + DeserializeOwned;
+
+    /// Returns the maximum length of the serialized result for a serialized input of so many bytes.
+    /// A process that was taken over must not fill the memory of the service.
+    fn max_output_bytes(input_bytes: usize) -> usize;
 
     /// Returns the processor time that a child process may use for a serialized input of so many
     /// bytes. Then the kernel kills the process.

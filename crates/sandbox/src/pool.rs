@@ -10,8 +10,8 @@ use crate::parser::{Parser, Request};
 use crate::process::{End, Process, Program};
 use crate::thread_time;
 
-/// Maximum number of processes that parse at the same time.
-const MAX_PROCESSES: usize = 8;
+/// Maximum number of bulk calls at the same time.
+const MAX_BULK: usize = 8;
 /// Interval between two attempts to start a process.
 const RETRY_INTERVAL: Duration = Duration::from_millis(200);
 /// Interval between two warnings that no process can be started.
@@ -52,14 +52,16 @@ pub enum CallError {
     Stopped,
 }
 
-/// Child processes that run parsers: one for each processor, at most eight.
+/// Child processes that run parsers: one for each processor, at most eight, for bulk calls
+/// ([`Parser::IS_BULK`]), and one that bulk calls do not use.
 ///
 /// A call blocks its thread until a process is free, and has that process for itself. A process
 /// that fails is replaced.
 #[derive(Debug)]
 pub struct ParserPool {
     program: Program,
-    size: usize,
+    /// Maximum number of bulk calls at the same time.
+    max_bulk: usize,
     state: Mutex<State>,
     freed: Condvar,
     is_stopped: AtomicBool,
@@ -68,16 +70,19 @@ pub struct ParserPool {
 #[derive(Debug, Default)]
 struct State {
     idle: Vec<Process>,
-    used: usize,
+    /// Calls that have a permit.
+    running: usize,
+    /// Bulk calls among these.
+    bulk: usize,
 }
 
 impl ParserPool {
     /// Starts a pool and its first process, which proves that processes can be started.
     pub fn start(program: Program) -> Result<Self, CallError> {
-        let size = std::thread::available_parallelism().map_or(1, usize::from).min(MAX_PROCESSES);
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
         let pool = Self {
             program,
-            size,
+            max_bulk: processors.min(MAX_BULK),
             state: Mutex::default(),
             freed: Condvar::new(),
             is_stopped: AtomicBool::new(false),
@@ -94,10 +99,11 @@ impl ParserPool {
         let input = postcard::to_allocvec(&input).map_err(|error| failed(error.to_string()))?;
         let request = Request { parser: P::NAME, input: &input };
         let request = postcard::to_allocvec(&request).map_err(|error| failed(error.to_string()))?;
-        let _permit = self.acquire_permit()?;
+        let max = P::max_output_bytes(input.len());
+        let _permit = self.acquire_permit(P::IS_BULK)?;
         for _ in 0..MAX_KILLS {
             let mut process = self.idle_process().map_or_else(|| self.start_process(), Ok)?;
-            let response = process.call(&request, P::MAX_OUTPUT_BYTES, &self.is_stopped);
+            let response = process.call(&request, max, &self.is_stopped);
             thread_time::add(process.new_processor_time());
             let error = match response {
                 Ok(response) => {
@@ -172,15 +178,19 @@ impl ParserPool {
         self.is_stopped.load(Ordering::Relaxed)
     }
 
-    fn acquire_permit(&self) -> Result<Permit<'_>, CallError> {
-        let is_full = |state: &mut State| state.used >= self.size && !self.is_stopped();
+    fn acquire_permit(&self, is_bulk: bool) -> Result<Permit<'_>, CallError> {
+        let is_full = |state: &mut State| {
+            let is_full = state.running > self.max_bulk || is_bulk && state.bulk >= self.max_bulk;
+            is_full && !self.is_stopped()
+        };
         let waiting = self.freed.wait_while(self.lock(), is_full);
         let mut state = waiting.unwrap_or_else(PoisonError::into_inner);
         if self.is_stopped() {
             return Err(CallError::Stopped);
         }
-        state.used += 1;
-        Ok(Permit(self))
+        state.running += 1;
+        state.bulk += usize::from(is_bulk);
+        Ok(Permit { pool: self, is_bulk })
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -189,12 +199,19 @@ impl ParserPool {
 }
 
 /// Permit for one call, released when dropped.
-struct Permit<'a>(&'a ParserPool);
+struct Permit<'a> {
+    pool: &'a ParserPool,
+    is_bulk: bool,
+}
 
 impl Drop for Permit<'_> {
     fn drop(&mut self) {
-        self.0.lock().used -= 1;
-        self.0.freed.notify_one();
+        let mut state = self.pool.lock();
+        state.running -= 1;
+        state.bulk -= usize::from(self.is_bulk);
+        drop(state);
+        // A bulk call that is woken may have to wait on.
+        self.pool.freed.notify_all();
     }
 }
 

@@ -8,6 +8,7 @@ use std::net::TcpListener;
 use std::os::fd::AsRawFd as _;
 use std::path::Path;
 use std::process::Command;
+use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -21,9 +22,11 @@ macro_rules! probes {
         $(struct $name;
         impl Parser for $name {
             const NAME: &'static str = stringify!($name);
-            const MAX_OUTPUT_BYTES: usize = 8 << 20;
             type Input<'a> = &'a str;
             type Output = String;
+            fn max_output_bytes(_input_bytes: usize) -> usize {
+                8 << 20
+            }
             fn parse(_: &str) -> String {
                 unreachable!("it runs in a child process")
             }
@@ -35,6 +38,22 @@ probes!(
     Reverse, Loop, Compute, Park, Allocate, Hold, Abort, Panic, ReadFile, ListFiles, WriteFile,
     Connect, Run, Executable, CloseFile, User, Signal, RaiseLimit, Unknown
 );
+
+/// A bulk call of a parser that hangs.
+struct BulkPark;
+
+impl Parser for BulkPark {
+    const NAME: &'static str = Park::NAME;
+    const IS_BULK: bool = true;
+    type Input<'a> = &'a str;
+    type Output = String;
+    fn max_output_bytes(input_bytes: usize) -> usize {
+        Park::max_output_bytes(input_bytes)
+    }
+    fn parse(_: &str) -> String {
+        unreachable!("it runs in a child process")
+    }
+}
 
 const PROBE: &str = env!("CARGO_BIN_EXE_sandbox-probe");
 /// The denial of a system call.
@@ -288,6 +307,27 @@ fn a_parser_that_hangs_is_replaced_after_the_timeout() {
     assert!(processes("hanging-pool").is_empty(), "it was killed");
     assert_eq!(pool.call::<Reverse>("abc").unwrap(), "cba");
     assert_ne!(processes("hanging-pool"), hanging);
+}
+
+#[test]
+fn bulk_calls_leave_a_process_to_others() {
+    let processors = thread::available_parallelism().map_or(1, usize::from).min(8);
+    let argument = "bulk-calls";
+    let pool = pool_with_arguments(&[argument]);
+    thread::scope(|scope| {
+        for _ in 0..=processors {
+            scope.spawn(|| pool.call::<BulkPark>(""));
+        }
+        while processes(argument).len() < processors {
+            thread::sleep(Duration::from_millis(10));
+        }
+        let (sender, result) = mpsc::channel();
+        let pool = &pool;
+        scope.spawn(move || sender.send(pool.call::<Reverse>("ab")));
+        let result = result.recv_timeout(Duration::from_secs(30));
+        pool.stop();
+        assert_eq!(result.expect("a process is free").unwrap(), "ba");
+    });
 }
 
 #[test]

@@ -48,15 +48,18 @@ fn text_stays_as_it_is() {
 }
 
 #[tokio::test]
-async fn documents_become_plain_texts() {
-    let mut texts = [text(json!("*a*")), text(from_text("*b*")), text(Value::Null)];
-    assert_eq!(texts[1].to_markdown(), "*b*");
-    Text::convert(texts.iter_mut()).await;
-    let plain = |text: &Text| match text {
-        Text::Plain(text) => text.clone(),
-        Text::Document(document) => panic!("not converted: {document}"),
-    };
-    assert_eq!(texts.each_ref().map(plain), ["*a*", "*b*", ""]);
+async fn document_is_converted_on_either_way() {
+    for (json, expected) in [(json!("*a*"), "*a*"), (from_text("*b*"), "*b*"), (Value::Null, "")] {
+        let text = text(json);
+        assert_eq!(text.to_markdown(), expected);
+        assert_eq!(text.into_markdown().await, expected);
+    }
+}
+
+#[test]
+fn document_that_cannot_be_converted_is_replaced_by_a_note() {
+    assert_eq!(markdown_or_note(Ok("*a*".to_owned())), "*a*");
+    assert_eq!(markdown_or_note(Err(CallError::Stopped)), NOT_CONVERTED);
 }
 
 #[test]

@@ -1,8 +1,11 @@
 //! Front matter of a Markdown document.
 
 use std::collections::HashSet;
+use std::fmt;
+use std::ops::Range;
 
-use serde::{Deserialize, Serialize};
+use serde::de::{Error as _, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_norway::{Mapping, Value};
 
 use crate::text::Lines;
@@ -15,6 +18,8 @@ const MAX_BYTES: usize = 16 * 1024;
 /// Maximum depth of nested collections in brackets, such as `[a, {b: c}]`. The time of the YAML
 /// parser is quadratic in this depth.
 const MAX_BRACKET_DEPTH: usize = 64;
+/// Maximum number of tags or scopes. Each takes two bytes of the front matter, with its comma.
+const MAX_WORDS: usize = MAX_BYTES / 2;
 /// Maximum length of all fields, in bytes. Without aliases, which repeat a text, they are about as
 /// long as the front matter.
 const MAX_FIELD_BYTES: usize = 4 * MAX_BYTES;
@@ -23,14 +28,23 @@ const MAX_FIELD_BYTES: usize = 4 * MAX_BYTES;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct FrontMatter {
     pub title: String,
+    #[serde(deserialize_with = "deserialize_words")]
     pub tags: Vec<String>,
+    #[serde(deserialize_with = "deserialize_words")]
     pub scope: Vec<String>,
     pub status: Option<String>,
 }
 
 impl FrontMatter {
-    /// Returns whether the fields are short enough.
-    pub fn is_within_limits(&self) -> bool {
+    /// Returns whether it can be that of the lines before `first`, which is 0 without front matter.
+    pub fn fits(&self, first: usize, lines: &Lines<'_>) -> bool {
+        match first.checked_sub(1) {
+            None => *self == Self::default(),
+            Some(end) => range(lines) == Some(1..end) && self.is_within_limits(),
+        }
+    }
+
+    fn is_within_limits(&self) -> bool {
         let texts = self.tags.iter().chain(&self.scope).chain(&self.status).chain([&self.title]);
         texts.map(String::len).sum::<usize>() <= MAX_FIELD_BYTES
     }
@@ -39,15 +53,20 @@ impl FrontMatter {
 /// Finds and parses front matter. Returns its fields and the index of the line after it; `None` if
 /// there is none, or if it is too long or not a mapping.
 pub(super) fn read(lines: &Lines<'_>) -> Option<(FrontMatter, usize)> {
+    let range = range(lines)?;
+    let next = range.end + 1;
+    Some((parse(lines.span(range.start, range.end))?, next))
+}
+
+/// Returns the lines of front matter, between the lines that enclose it; `None` if there is none or
+/// it is too long.
+fn range(lines: &Lines<'_>) -> Option<Range<usize>> {
     if lines.count() == 0 || lines.get(0).trim_end() != "---" {
         return None;
     }
     let end = (1..lines.count().min(MAX_LINES))
         .find(|line| matches!(lines.get(*line).trim_end(), "---" | "..."))?;
-    if lines.span_len(1, end) > MAX_BYTES {
-        return None;
-    }
-    Some((parse(lines.span(1, end))?, end + 1))
+    (lines.span_len(1, end) <= MAX_BYTES).then_some(1..end)
 }
 
 /// Parses front matter; `None` if it is not a mapping, or nested too deeply, or if its fields are
@@ -103,8 +122,37 @@ fn scalar(value: &Value) -> Option<String> {
     }
 }
 
+/// Deserializes a list, and fails at one that is longer than front matter can have: a process that
+/// was taken over must not fill the memory of the service with empty words.
+fn deserialize_words<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    struct Words;
+
+    impl<'de> Visitor<'de> for Words {
+        type Value = Vec<String>;
+
+        fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+            write!(formatter, "at most {MAX_WORDS} words")
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Vec<String>, A::Error> {
+            let mut words = Vec::new();
+            while let Some(word) = list.next_element()? {
+                if words.len() == MAX_WORDS {
+                    return Err(A::Error::invalid_length(MAX_WORDS + 1, &self));
+                }
+                words.push(word);
+            }
+            Ok(words)
+        }
+    }
+
+    deserializer.deserialize_seq(Words)
+}
+
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
     use super::*;
 
     #[test]
@@ -116,8 +164,19 @@ mod tests {
 
     #[test]
     fn fields_have_a_maximum_length() {
+        let lines = Lines::of("---\ntitle: a\n---\n");
         let of = |bytes: usize| FrontMatter { title: "a".repeat(bytes), ..FrontMatter::default() };
-        assert!(of(MAX_FIELD_BYTES).is_within_limits());
-        assert!(!of(MAX_FIELD_BYTES + 1).is_within_limits());
+        assert!(of(MAX_FIELD_BYTES).fits(3, &lines));
+        assert!(!of(MAX_FIELD_BYTES + 1).fits(3, &lines));
+    }
+
+    #[test]
+    fn words_have_a_maximum_number() {
+        let received = |words: usize| {
+            let sent = FrontMatter { tags: vec![String::new(); words], ..FrontMatter::default() };
+            serde_json::from_value::<FrontMatter>(serde_json::to_value(sent).unwrap())
+        };
+        assert_eq!(received(MAX_WORDS).unwrap().tags.len(), MAX_WORDS);
+        assert!(received(MAX_WORDS + 1).is_err());
     }
 }

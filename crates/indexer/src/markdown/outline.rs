@@ -16,7 +16,7 @@ pub(crate) struct Outline {
     pub(super) first: usize,
     /// In order, without overlap.
     pub(super) headings: Vec<Heading>,
-    /// Cost of a cut before each line.
+    /// Cost of a cut before each line of the text. They are only compared, so that all are safe.
     pub(super) costs: Vec<u32>,
 }
 
@@ -27,6 +27,7 @@ pub(super) struct Heading {
     pub line: usize,
     /// One past the last line: a setext heading has two lines.
     pub end: usize,
+    /// 1 to 6.
     pub level: usize,
     /// Part of the first line, at most [`MAX_HEADING_CHARS`].
     pub text: String,
@@ -51,8 +52,7 @@ impl Outline {
     pub(super) fn fits(&self, lines: &Lines<'_>) -> bool {
         let mut end = self.first;
         self.costs.len() == lines.count()
-            && self.first <= lines.count()
-            && self.front_matter.is_within_limits()
+            && self.front_matter.fits(self.first, lines)
             && self.headings.iter().all(|heading| {
                 let follows = heading.line >= end;
                 end = heading.end;
@@ -63,7 +63,7 @@ impl Outline {
 
 impl Heading {
     fn fits(&self, lines: &Lines<'_>) -> bool {
-        self.line < self.end
+        (1..=2).contains(&self.end.saturating_sub(self.line))
             && self.end <= lines.count()
             && (1..=MAX_HEADING_LEVEL).contains(&self.level)
             && lines.get(self.line).contains(&self.text)
@@ -199,20 +199,39 @@ mod tests {
         assert!(Outline::default().fits(&Lines::of("")));
     }
 
-    /// A process that was taken over must not make the service fail, nor invent texts.
+    /// A process that was taken over must not make the service fail, hide text, or invent headings.
     #[test]
     fn outlines_that_no_text_has_do_not_fit() {
         type Change = (&'static str, fn(&mut Outline));
         let lines = Lines::of(TEXT);
-        let changes: [Change; 9] = [
+        let changes: [Change; 14] = [
             ("no costs", |outline| outline.costs.clear()),
             ("more costs than lines", |outline| outline.costs.push(0)),
-            ("first line after the end", |outline| outline.first = 10),
-            ("heading in the front matter", |outline| outline.headings[0].line = 2),
-            ("headings that overlap", |outline| outline.headings[0].end = 7),
-            ("heading after the end", |outline| outline.headings[1].end = 10),
+            ("first line after the end", |outline| {
+                outline.headings.clear();
+                outline.first = 10;
+            }),
+            ("all lines are front matter", |outline| {
+                outline.headings.clear();
+                outline.first = 9;
+            }),
+            ("front matter without its lines", |outline| outline.first = 0),
+            ("long fields", |outline| outline.front_matter.title = "a".repeat(1 << 20)),
+            ("heading in the front matter", |outline| {
+                outline.headings[0] = Heading { line: 1, end: 2, level: 1, text: "title".into() };
+            }),
+            ("headings that overlap", |outline| {
+                outline.headings[0].text.clear();
+                outline.headings[0].line = 5;
+                outline.headings[0].end = 7;
+            }),
+            ("heading after the end", |outline| {
+                outline.headings[1] = Heading { line: 8, end: 10, level: 1, text: "more".into() };
+            }),
             ("heading without a line", |outline| outline.headings[1].end = 6),
+            ("heading of three lines", |outline| outline.headings[1].end = 9),
             ("level 0", |outline| outline.headings[0].level = 0),
+            ("level 7", |outline| outline.headings[0].level = 7),
             ("text of another line", |outline| outline.headings[0].text = "Two".to_owned()),
         ];
         for (name, change) in changes {

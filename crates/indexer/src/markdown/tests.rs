@@ -160,14 +160,28 @@ fn a_text_is_split_by_size_alone() {
 #[test]
 fn a_text_that_cannot_be_parsed_is_split_by_size() {
     let text = format!("---\ntitle: A\n---\n{}", "# B\n\nSome words.\n\n".repeat(400));
-    let lines = Lines::of(&text);
-    let found = document(&lines, Outline::by_lines(&lines), Limits::default());
+    let lines = [Lines::of(&text)];
+    let outline = checked(Err(CallError::Stopped), &lines).remove(0);
+    assert_eq!(outline, Outline::by_lines(&lines[0]));
+    let found = document(&lines[0], outline, Limits::default());
     assert_eq!((found.title.as_str(), found.sections[0].line_start), ("", 1));
     assert!(found.sections.iter().all(|section| section.heading_path.is_empty()));
     assert!((11..=15).contains(&found.sections.len()), "{}", found.sections.len());
     let words = |text: &str| text.split_whitespace().count();
     let kept: usize = found.sections.iter().map(|section| words(&section.text)).sum();
     assert_eq!(kept, words(&text));
+}
+
+#[test]
+fn only_results_that_fit_all_texts_count() {
+    let texts = ["# A\nb\n", "# C\nd\n"];
+    let lines = texts.map(Lines::of);
+    let read = || texts.map(Outline::read).to_vec();
+    let without_headings: Vec<_> = lines.iter().map(Outline::by_lines).collect();
+    assert_eq!(checked(Ok(read()), &lines), read());
+    let swapped = read().into_iter().rev().collect();
+    assert_eq!(checked(Ok(swapped), &lines), without_headings);
+    assert_eq!(checked(Ok(read()[..1].to_vec()), &lines), without_headings);
 }
 
 #[test]

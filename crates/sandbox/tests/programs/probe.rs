@@ -12,9 +12,11 @@ macro_rules! probe {
         struct $name;
         impl Parser for $name {
             const NAME: &'static str = stringify!($name);
-            const MAX_OUTPUT_BYTES: usize = 8 << 20;
             type Input<'a> = &'a str;
             type Output = String;
+            fn max_output_bytes(_input_bytes: usize) -> usize {
+                8 << 20
+            }
             fn time_limit(_input_bytes: usize) -> Duration {
                 Duration::from_millis(500)
             }
