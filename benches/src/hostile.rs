@@ -42,6 +42,10 @@ pub struct Args {
     /// First length of the smallest text, in bytes; it grows until parsing takes --milliseconds
     #[arg(long, default_value_t = 8_192)]
     bytes: usize,
+    /// Length that no text exceeds, in bytes; the time of texts that do not fit a processor's cache
+    /// has a step, which is no growth
+    #[arg(long, default_value_t = 1 << 20)]
+    max_bytes: usize,
     /// Processor time that the smallest text has to take, in milliseconds
     #[arg(long, default_value_t = 2.0)]
     milliseconds: f64,
@@ -87,6 +91,7 @@ impl Args {
     fn check(&self) -> Result<()> {
         ensure!(self.runs % 2 == 1, "--runs must be odd, so that one run is the median");
         ensure!(self.bytes > 0, "--bytes must be at least 1");
+        ensure!(self.max_bytes > 0, "--max-bytes must be at least 1");
         ensure!(self.threads > 0, "--threads must be at least 1");
         ensure!(self.milliseconds >= 0.0, "--milliseconds must not be negative");
         Ok(())
@@ -95,6 +100,7 @@ impl Args {
     fn plan(&self) -> Plan {
         Plan {
             first_bytes: self.bytes,
+            max_bytes: self.max_bytes,
             min_seconds: self.milliseconds / 1e3,
             factors: FACTORS,
             runs: self.runs,
@@ -188,11 +194,12 @@ fn report(args: &Args, measured: &[Measurement<'_>], start: Instant) -> Report {
         args.runs
     ));
     report.note(format!(
-        "n begins at {} bytes and grows until a text takes {} ms, at most to an eighth of the \
-         longest text that the parser accepts. If such a text takes less time, each run parses it \
-         several times.",
+        "n begins at {} bytes and grows until a text takes {} ms, at most to an eighth of {} bytes \
+         and of the longest text that the parser accepts. If such a text takes less time, each run \
+         parses it several times.",
         args.bytes,
-        short(args.milliseconds)
+        short(args.milliseconds),
+        args.max_bytes
     ));
     report.note(
         "The exponent is the slope through the logarithms of the points. Above the limit, a \

@@ -26,6 +26,8 @@ const REPETITIONS: usize = 3;
 pub struct Plan {
     /// The first length of the smallest text to try, in bytes.
     pub first_bytes: usize,
+    /// Length that no text exceeds, in bytes.
+    pub max_bytes: usize,
     /// Time that the smallest text has to take, in seconds.
     pub min_seconds: f64,
     /// Factors of the lengths, ascending.
@@ -106,14 +108,15 @@ impl Plan {
     /// Returns the length n of the smallest text, and the number of calls in a run, which is that
     /// of the smallest text with a part of the family.
     fn smallest(&self, parser: &Parser, family: &Family) -> (usize, usize) {
-        let largest = (parser.max_bytes / LARGEST).max(1);
+        let largest = (parser.max_bytes.min(self.max_bytes) / LARGEST).max(1);
         let mut bytes = self.first_bytes.min(largest);
+        // The first call may compile expressions, which takes as long as a long text.
+        seconds(parser, &parser.input(&family.text(bytes)), 1);
         loop {
             // A short text may have no room for a part of the family; it would take no time.
             let mut texts = self.factors.iter().map(|factor| family.text(bytes * factor));
             let text = texts.find(|text| !text.is_empty()).unwrap_or_default();
             let input = parser.input(&text);
-            // The first call may compile expressions.
             let first = seconds(parser, &input, 1);
             let seconds = if first < NO_REPEAT_SECONDS {
                 first.min(seconds(parser, &input, 1))

@@ -104,6 +104,7 @@ mod tests {
         ];
         let plan = Plan {
             first_bytes: 512,
+            max_bytes: 1 << 20,
             min_seconds: 0.0,
             factors: FACTORS,
             runs: 1,

@@ -83,7 +83,7 @@ impl Parser for AdfParser {
     }
 
     fn parse(document: &str) -> String {
-        // What is not JSON comes from no client: the document was read and written as JSON.
+        // The service sends only JSON; anything else becomes an empty text.
         serde_json::from_str(document).map_or_else(|_| String::new(), |node| to_markdown(&node))
     }
 }

@@ -53,8 +53,8 @@ fn main() -> ExitCode {
     umask(Mode::RWXG | Mode::RWXO);
     if let Err(error) = mc_sandbox::drop_unused_capabilities() {
         output::error_line(&format!(
-            "root's unused capabilities can't be dropped ({error}); start the service without \
-             them, or with CAP_SETPCAP"
+            "root's unused capabilities can't be dropped ({error}); run the program as another \
+             user"
         ));
         return ExitCode::FAILURE;
     }

@@ -19,8 +19,8 @@ pub const PROCESS_ARGUMENT: &str = "parser-process";
 pub trait Parser {
     /// Name, unique in the program.
     const NAME: &'static str;
-    /// Whether index runs call it for each of many texts. Such calls leave one process of the pool
-    /// to others, which may be part of a request.
+    /// Whether only index runs call it. Such calls leave one process of the pool to others, which
+    /// may be part of a request.
     const IS_BULK: bool = false;
     /// Text and options.
     type Input<'a>: Serialize + Deserialize<'a>;

@@ -178,11 +178,13 @@ impl ParserPool {
         self.is_stopped.load(Ordering::Relaxed)
     }
 
+    /// Returns whether a call has to wait for another one to end.
+    fn is_full(&self, state: &State, is_bulk: bool) -> bool {
+        state.running > self.max_bulk || is_bulk && state.bulk >= self.max_bulk
+    }
+
     fn acquire_permit(&self, is_bulk: bool) -> Result<Permit<'_>, CallError> {
-        let is_full = |state: &mut State| {
-            let is_full = state.running > self.max_bulk || is_bulk && state.bulk >= self.max_bulk;
-            is_full && !self.is_stopped()
-        };
+        let is_full = |state: &mut State| self.is_full(state, is_bulk) && !self.is_stopped();
         let waiting = self.freed.wait_while(self.lock(), is_full);
         let mut state = waiting.unwrap_or_else(PoisonError::into_inner);
         if self.is_stopped() {
@@ -240,5 +242,29 @@ pub fn call<P: Parser>(input: P::Input<'_>) -> Result<P::Output, CallError> {
 pub fn stop() {
     if let Some(pool) = POOL.get() {
         pool.stop();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bulk_calls_leave_a_permit_to_others() {
+        let pool = ParserPool {
+            program: Program::new("none", &[]),
+            max_bulk: 2,
+            state: Mutex::default(),
+            freed: Condvar::new(),
+            is_stopped: AtomicBool::new(false),
+        };
+        let permit = |is_bulk| pool.acquire_permit(is_bulk).expect("the pool is not stopped");
+        let (bulk, others) = ([permit(true), permit(true)], permit(false));
+        assert!(pool.is_full(&pool.lock(), false));
+        drop(others);
+        assert!(pool.is_full(&pool.lock(), true), "two bulk calls");
+        assert!(!pool.is_full(&pool.lock(), false));
+        drop(bulk);
+        assert!(!pool.is_full(&pool.lock(), true));
     }
 }

@@ -318,7 +318,8 @@ fn bulk_calls_leave_a_process_to_others() {
         for _ in 0..=processors {
             scope.spawn(|| pool.call::<BulkPark>(""));
         }
-        while processes(argument).len() < processors {
+        let deadline = Instant::now() + Duration::from_mins(1);
+        while processes(argument).len() < processors && Instant::now() < deadline {
             thread::sleep(Duration::from_millis(10));
         }
         let (sender, result) = mpsc::channel();

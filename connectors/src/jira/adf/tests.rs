@@ -48,7 +48,7 @@ fn text_stays_as_it_is() {
 }
 
 #[tokio::test]
-async fn document_is_converted_on_either_way() {
+async fn document_is_converted_in_both_ways() {
     for (json, expected) in [(json!("*a*"), "*a*"), (from_text("*b*"), "*b*"), (Value::Null, "")] {
         let text = text(json);
         assert_eq!(text.to_markdown(), expected);

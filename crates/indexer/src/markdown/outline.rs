@@ -16,7 +16,7 @@ pub(crate) struct Outline {
     pub(super) first: usize,
     /// In order, without overlap.
     pub(super) headings: Vec<Heading>,
-    /// Cost of a cut before each line of the text. They are only compared, so that all are safe.
+    /// Cost of a cut before each line of the text. They are only compared, so every value is safe.
     pub(super) costs: Vec<u32>,
 }
 
@@ -29,7 +29,7 @@ pub(super) struct Heading {
     pub end: usize,
     /// 1 to 6.
     pub level: usize,
-    /// Part of the first line, at most [`MAX_HEADING_CHARS`].
+    /// Part of the first line, at most [`MAX_HEADING_CHARS`] characters.
     pub text: String,
 }
 
