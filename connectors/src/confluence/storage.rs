@@ -57,10 +57,6 @@ impl Parser for StorageParser {
     type Input<'a> = &'a str;
     type Output = String;
 
-    fn max_output_bytes(_input_bytes: usize) -> usize {
-        32 << 20
-    }
-
     fn parse(storage: &str) -> String {
         to_markdown(storage)
     }

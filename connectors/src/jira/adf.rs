@@ -78,10 +78,6 @@ impl Parser for AdfParser {
     type Input<'a> = &'a str;
     type Output = String;
 
-    fn max_output_bytes(_input_bytes: usize) -> usize {
-        32 << 20
-    }
-
     fn parse(document: &str) -> String {
         // The service sends only JSON; anything else becomes an empty text.
         serde_json::from_str(document).map_or_else(|_| String::new(), |node| to_markdown(&node))
