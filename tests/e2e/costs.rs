@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use mc_memory::tokens;
 use serde_json::{Value, json};
 
 use crate::harness::Service;
@@ -156,7 +155,8 @@ async fn world() -> Service {
 fn cost(what: &str, answer: &Value) -> (usize, usize) {
     assert_eq!(answer["isError"], false, "{what}: {answer}");
     let text = answer["content"][0]["text"].as_str().unwrap();
-    let costs = (tokens::count(text), tokens::count(&answer["structuredContent"].to_string()));
+    let costs =
+        (mc_tokens::count(text), mc_tokens::count(&answer["structuredContent"].to_string()));
     println!("{:>5} tokens of text, {:>5} of structured content: {what}", costs.0, costs.1);
     costs
 }

@@ -122,7 +122,7 @@ async fn sign_in(config: &Config, store: &Store, encryptor: &Encryptor) -> Resul
 
 /// Fills the caches in the background, so that the first recalls are not slow.
 fn warm_up(search: &SearchContext) {
-    tokio::task::spawn_blocking(mc_memory::tokens::warm_up);
+    tokio::task::spawn_blocking(mc_tokens::warm_up);
     let search = search.clone();
     tokio::spawn(async move {
         let warmed = async {

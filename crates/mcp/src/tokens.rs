@@ -1,18 +1,12 @@
-//! Token counts by tiktoken's `o200k_base`, and shortening of text to a token budget.
+//! Shortening of text to a token budget.
 
 use mc_domain::shorten;
-
-/// Returns the number of tokens of `text`. The first call loads the vocabulary (about 0.2 s).
-pub fn count(text: &str) -> usize {
-    tiktoken_rs::o200k_base_singleton().count_ordinary(text)
-}
+use mc_tokens::{count, parts};
 
 /// Maximum average number of characters per token in ordinary text.
 const CHARS_PER_TOKEN: usize = 6;
 /// Tokens of a line in addition to its text, because it is quoted.
 const LINE_TOKENS: usize = 2;
-/// Bytes that are tokenized at a time if a text may be far too long.
-const BATCH_BYTES: usize = 4 * 1024;
 /// Maximum share of a piece that is cut off to end it at a paragraph, line or word.
 const MAX_CUT_SHARE: f64 = 0.4;
 
@@ -43,59 +37,27 @@ pub fn cost(text: &str) -> usize {
 
 /// Returns whether `text` costs at most `budget` tokens. It tokenizes only as much as necessary.
 pub fn fits(text: &str, budget: usize) -> bool {
-    cost_within(text, LINE_TOKENS, budget, BATCH_BYTES).0 <= budget
+    cost_within(text, LINE_TOKENS, budget).0 <= budget
 }
 
 /// Returns whether rendered text has at most `budget` tokens. It tokenizes no more than necessary.
 pub fn rendered_fits(text: &str, budget: usize) -> bool {
-    cost_within(text, 0, budget, BATCH_BYTES).0 <= budget
+    cost_within(text, 0, budget).0 <= budget
 }
 
 /// Returns the cost of `text` with `line_tokens` for each line, and the number of tokenized bytes.
-/// It tokenizes `batch_bytes` at a time, and stops when the cost exceeds `budget`.
-fn cost_within(
-    text: &str,
-    line_tokens: usize,
-    budget: usize,
-    batch_bytes: usize,
-) -> (usize, usize) {
+/// It stops after the part in which the cost exceeds `budget`.
+fn cost_within(text: &str, line_tokens: usize, budget: usize) -> (usize, usize) {
     let (mut cost, mut read) = (0, 0);
-    while read < text.len() && cost <= budget {
-        let part = next_batch(&text[read..], batch_bytes);
+    for part in parts(text) {
         cost += count(part) + part.matches('\n').count() * line_tokens;
         read += part.len();
+        if cost > budget {
+            break;
+        }
     }
     let has_open_line = read == text.len() && !text.is_empty() && !text.ends_with('\n');
     (cost + if has_open_line { line_tokens } else { 0 }, read)
-}
-
-/// Returns the start of `text` of about `batch_bytes`, which ends between tokens if possible. It is
-/// not empty.
-fn next_batch(text: &str, batch_bytes: usize) -> &str {
-    if text.len() <= batch_bytes {
-        return text;
-    }
-    let end = text.ceil_char_boundary(batch_bytes.max(1));
-    let mut next = None;
-    for (index, character) in text[..end].char_indices().rev() {
-        if next.is_some_and(|next| is_token_boundary(character, next)) {
-            return &text[..index + character.len_utf8()];
-        }
-        next = Some(character);
-    }
-    &text[..end]
-}
-
-/// Returns whether no token contains these two adjacent characters. By the pattern of the
-/// vocabulary, a space belongs to the next word, and line ends with slashes after them belong to
-/// the previous token.
-fn is_token_boundary(before: char, after: char) -> bool {
-    let is_end_of_line = |c: char| matches!(c, '\r' | '\n');
-    if after.is_whitespace() {
-        !before.is_whitespace() && !is_end_of_line(after)
-    } else {
-        is_end_of_line(before) && after != '/'
-    }
 }
 
 fn end_at_break(text: &str, end: usize) -> usize {
@@ -130,8 +92,8 @@ mod tests {
     fn too_long_text_is_tokenized_only_up_to_the_budget() {
         for text in ["# a\n", "word ", "я", "0123456789abcdef"] {
             let text = text.repeat(1_000_000 / text.len());
-            let (cost, read) = cost_within(&text, LINE_TOKENS, 1_200, BATCH_BYTES);
-            assert!(cost > 1_200 && read <= 2 * BATCH_BYTES, "{cost} tokens, {read} bytes");
+            let (cost, read) = cost_within(&text, LINE_TOKENS, 1_200);
+            assert!(cost > 1_200 && read <= 8 * 1024, "{cost} tokens, {read} bytes");
             assert!(!fits(&text, 1_200));
         }
         assert!(fits("", 0) && fits("short", 3) && !fits("short", 2));
@@ -139,14 +101,6 @@ mod tests {
     }
 
     proptest! {
-        #[test]
-        fn cost_in_batches_equals_the_cost_of_the_whole(
-            text in "([a-zA-Zа-я0-9'/.#_😀]{1,8}( |\n|\r\n|  | \n|\n\n|\n  |\t|, )){1,120}"
-        ) {
-            prop_assert_eq!(cost_within(&text, LINE_TOKENS, usize::MAX, 128).0, cost(&text));
-            prop_assert_eq!(cost_within(&text, 0, usize::MAX, 128).0, count(&text));
-        }
-
         #[test]
         fn piece_fits_and_is_not_empty(
             text in "[ a-zа-я0-9\n😀.]{1,600}",

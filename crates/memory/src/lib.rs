@@ -31,7 +31,7 @@ pub mod task_comment;
 mod task_ids;
 mod task_links;
 pub mod text;
-pub mod tokens;
+mod tokens;
 pub mod uses;
 mod write_queue;
 

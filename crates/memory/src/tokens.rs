@@ -1,8 +1,6 @@
-//! Counting tokens as language models do, by tiktoken's `o200k_base`.
+//! Limits of tokens, and words that are one token.
 
 use std::fmt;
-
-use tiktoken_rs::o200k_base_singleton;
 
 /// A limit of tokens for a bundle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -51,19 +49,9 @@ impl fmt::Display for TokenBudget {
     }
 }
 
-/// Counts the tokens of `text`. The first call loads the vocabulary (about 0.2 s).
-pub fn count(text: &str) -> usize {
-    o200k_base_singleton().count_ordinary(text)
-}
-
-/// Loads the vocabulary, so that no request waits for it.
-pub fn warm_up() {
-    count("");
-}
-
 /// Whether `word` (after a space) is one token, as common words are, but not misspelled ones.
 pub fn is_one_token(word: &str) -> bool {
-    count(&format!(" {word}")) == 1
+    mc_tokens::count(&format!(" {word}")) == 1
 }
 
 #[cfg(test)]
@@ -71,9 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tokens_are_those_of_o200k() {
-        assert_eq!(count(""), 0);
-        assert_eq!(count("hello world"), 2);
+    fn common_words_are_one_token() {
         assert!(is_one_token("contract") && !is_one_token("conctract"));
     }
 

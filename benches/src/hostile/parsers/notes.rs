@@ -3,13 +3,13 @@
 use std::hint::black_box;
 
 use mc_domain::{ProjectId, RecordKind};
+use mc_memory::CONTENT_MAX_CHARS;
 use mc_memory::content_filter::ContentFilter;
 use mc_memory::distill::{self, Raw};
 use mc_memory::judge::{ParsedNote, compare, reject};
 use mc_memory::normalize::normalize;
 use mc_memory::simhash::simhash;
 use mc_memory::text::{cut, sentences, tokenize};
-use mc_memory::{CONTENT_MAX_CHARS, tokens};
 use mc_search::query::{self, gloss};
 use mc_search::{Query, analyzer, glob, names};
 use mc_store::passages::PassageFilter;
@@ -47,7 +47,7 @@ fn notes() -> Vec<Parser> {
         any("simhash", |text| _ = black_box(simhash(text))),
         any("note", |text| drop(black_box(ParsedNote::read(text)))),
         any("reject", |text| _ = black_box(reject(text))),
-        any("tokens of a model", |text| _ = black_box(tokens::count(text))),
+        any("tokens of a model", |text| _ = black_box(mc_tokens::count(text))),
         any("content filter", |text| drop(black_box(ContentFilter::strict().filter(text)))),
         // A record has no longer text, and other notes are compared as documents.
         Parser::new("compare notes", compare_notes).with_max_bytes(CONTENT_MAX_CHARS),

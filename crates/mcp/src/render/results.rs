@@ -267,7 +267,8 @@ mod tests {
             let answer = many(count);
             let shown = results(&answer, budget);
             let in_it = items(&shown.structured, "results").len();
-            let tokens = [tokens::count(&shown.text), tokens::count(&shown.structured.to_string())];
+            let tokens =
+                [mc_tokens::count(&shown.text), mc_tokens::count(&shown.structured.to_string())];
             assert!(tokens[0] <= budget || in_it == 1, "{count}, {budget}: {tokens:?}");
             assert!(tokens[1] * 10 <= tokens[0] * 12, "{count}, {budget}: {tokens:?}");
             assert_eq!(in_it == count, !shown.text.contains("more: narrow"), "{}", shown.text);
@@ -288,7 +289,7 @@ mod tests {
         }
         for count in [1, 2, 7, 20, 39] {
             let expected = show(&answer, &items(&answer, "results")[..count], 1);
-            let shown = results(&answer, tokens::count(&expected.text) + RANDOM);
+            let shown = results(&answer, mc_tokens::count(&expected.text) + RANDOM);
             assert_eq!(shown.structured, expected.structured, "{count} results");
         }
     }

@@ -170,7 +170,6 @@ pub(super) fn complete(texts: Vec<ModelText>, mut structured: Value) -> CallTool
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tokens;
 
     fn arguments(value: Value) -> JsonObject {
         let Value::Object(arguments) = value else { panic!("arguments are an object") };
@@ -203,10 +202,10 @@ mod tests {
             let answer = json!({"what": "document", "id": "d", "title": "T", "content": content});
             let arguments = arguments(json!({"title": "T", "limit_tokens": limit}));
             let opened = opened(&arguments, None, answer, None).expect("a result");
-            let shown = tokens::count(text(&opened));
+            let shown = mc_tokens::count(text(&opened));
             let structured = opened.structured_content.expect("structured content");
             assert!(shown <= limit && shown * 2 > limit, "{shown} tokens of {limit}");
-            assert!(tokens::count(&structured.to_string()) * 10 <= shown * 12, "{structured}");
+            assert!(mc_tokens::count(&structured.to_string()) * 10 <= shown * 12, "{structured}");
         }
     }
 }

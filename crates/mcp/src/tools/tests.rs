@@ -14,8 +14,6 @@ const BUDGET: usize = 2_000;
 
 /// Returns the tokens of a list as sent, and of the part that a client shows its model.
 fn tokens(toolsets: &[Toolset]) -> (usize, usize) {
-    let vocabulary = tiktoken_rs::o200k_base_singleton();
-    let count = |text: String| vocabulary.encode_ordinary(&text).len();
     let tools = TOOLS.iter().filter(|tool| tool.is_in(toolsets));
     let tools: Vec<_> = tools.map(|tool| tool.listed().clone()).collect();
     let shown: Vec<_> = tools
@@ -26,7 +24,7 @@ fn tokens(toolsets: &[Toolset]) -> (usize, usize) {
         })
         .collect();
     let sent = serde_json::to_string(&ListToolsResult::with_all_items(tools)).expect("JSON");
-    (count(sent), count(json!(shown).to_string()))
+    (mc_tokens::count(&sent), mc_tokens::count(&json!(shown).to_string()))
 }
 
 #[test]

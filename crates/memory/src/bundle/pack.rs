@@ -13,7 +13,7 @@ use super::{
 };
 use crate::distill::condense;
 use crate::text::cut;
-use crate::tokens::{self, TokenBudget};
+use crate::tokens::TokenBudget;
 
 /// Reason for an empty bundle although something was found.
 const NO_ROOM: &str = "limit_tokens is too small for what was found";
@@ -91,13 +91,13 @@ impl Usage {
         if !self.is_exact {
             *self = Self { at_most: size(bundle), is_exact: true };
         }
-        let whole = tokens::count(&json);
+        let whole = mc_tokens::count(&json);
         if self.has_room(whole, budget) {
             self.at_most += whole + SEPARATOR_TOKENS;
             return Some(item);
         }
         let short = shortened(item)?;
-        let cost = tokens::count(&json_of_item(&short));
+        let cost = mc_tokens::count(&json_of_item(&short));
         self.has_room(cost, budget).then(|| {
             self.at_most += cost + SEPARATOR_TOKENS;
             short
@@ -155,7 +155,7 @@ fn shorten_steps(steps: &mut Vec<String>) {
 
 /// Counts the tokens of the bundle, with room for its own `tokens` field.
 fn size(bundle: &Bundle) -> usize {
-    tokens::count(&json_of(bundle))
+    mc_tokens::count(&json_of(bundle))
 }
 
 fn json_of(bundle: &Bundle) -> String {
@@ -169,7 +169,7 @@ fn json(value: &impl Serialize) -> String {
 /// Replaces the placeholder in a [`size`] by the real `tokens`. Digits are tokens of their own in
 /// any context, so the rest stays the same.
 fn exact(size: usize) -> usize {
-    let digits = |number: usize| tokens::count(&number.to_string());
+    let digits = |number: usize| mc_tokens::count(&number.to_string());
     size + digits(size) - digits(TOKENS_PLACEHOLDER)
 }
 

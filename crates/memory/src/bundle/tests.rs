@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
-use crate::tokens::{self, TokenBudget};
+use crate::tokens::TokenBudget;
 
 fn statement(kind: RecordKind, text: &str) -> Statement {
     Statement {
@@ -27,7 +27,7 @@ fn statement(kind: RecordKind, text: &str) -> Statement {
 }
 
 fn count(bundle: &Bundle) -> usize {
-    tokens::count(&serde_json::to_string(&response(bundle.clone())).unwrap())
+    mc_tokens::count(&serde_json::to_string(&response(bundle.clone())).unwrap())
 }
 
 fn empty() -> Bundle {
@@ -199,7 +199,7 @@ fn statement_has_its_source() {
         assert_eq!(json[section][0]["source"], "https://wiki.example/cart");
         assert!(json[section][1].get("source").is_none(), "nobody named any");
     }
-    assert_eq!(bundle.token_count, tokens::count(&json.to_string()), "and that is counted");
+    assert_eq!(bundle.token_count, mc_tokens::count(&json.to_string()), "and that is counted");
 }
 
 #[test]

@@ -9,7 +9,7 @@ use chrono::{TimeDelta, Utc};
 use futures::future::join_all;
 use mc_domain::{BundleId, Classified, ErrorKind, RecordKind, Trust};
 use mc_memory::bundle::{SOURCE_MAX_CHARS, STATEMENT_MAX_CHARS, Statement, response};
-use mc_memory::{Error, RecallRequest, SaveRequest, TokenBudget, feedback, recall, tokens};
+use mc_memory::{Error, RecallRequest, SaveRequest, TokenBudget, feedback, recall};
 use mc_store::tasks::{self, NewTask};
 use mc_store::{records, testing, vectors};
 use serde_json::json;
@@ -221,7 +221,7 @@ async fn bundle_keeps_the_token_limit_and_marks_shortened_items() {
             ..world.question("why does the payments worker of a region retry")
         };
         let bundle = world.recall(&request).await;
-        let size = tokens::count(&json!(response(bundle.clone())).to_string());
+        let size = mc_tokens::count(&json!(response(bundle.clone())).to_string());
         assert!(size <= limit && bundle.token_count <= limit, "{size} of {limit}");
         let is_short = |fact: &Statement| fact.text.chars().count() <= STATEMENT_MAX_CHARS;
         assert!(bundle.facts.iter().all(|fact| fact.full_chars.is_none() || is_short(fact)));
