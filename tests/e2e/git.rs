@@ -1,12 +1,19 @@
 //! Git in the real service.
 
-use std::fs;
+use std::env::split_paths;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::Path;
 use std::process::Command;
+
+use rustix::process::geteuid;
 
 use crate::cache::cache;
 use crate::harness::Service;
 use crate::repository;
+
+/// Id of the user of git for ssh URLs, if the service is root.
+const PRIVATE_GIT: u32 = 65_528;
 
 /// The user's configuration could send git to another repository, or run programs.
 #[tokio::test]
@@ -42,4 +49,45 @@ fn git(home: &Path, directory: &Path, args: &[&str]) -> String {
     let output = command.output().unwrap();
     assert!(output.status.success(), "{output:?}");
     String::from_utf8(output.stdout).unwrap().trim().to_owned()
+}
+
+/// Program in place of ssh that serves the repository on this machine. It records its arguments and
+/// its user.
+const SSH: &str = r#"#!/bin/sh
+here=$(dirname "$0")
+{ id -u; printf '%s\n' "$@"; } > "$here/recorded"
+for command; do :; done
+exec sh -c "$command"
+"#;
+
+/// Only ssh has the rights of the service. Git, which reads what the host sends, has its own user.
+#[tokio::test]
+async fn git_over_ssh_is_not_the_user_of_ssh() {
+    let directory = tempfile::tempdir().unwrap();
+    let shop = repository::cart_sessions(directory.path());
+    let programs = directory.path().join("bin");
+    repository::write(&programs, "ssh", SSH);
+    fs::set_permissions(programs.join("ssh"), Permissions::from_mode(0o755)).unwrap();
+    let path = std::env::var_os("PATH").unwrap();
+    let path = std::env::join_paths([programs.clone()].into_iter().chain(split_paths(&path)));
+
+    let mut service = Service::prepared();
+    service.set("PATH", path.unwrap().into());
+    service.launch().await;
+    service.project("shop").await;
+    let location = format!("ssh://git@git.example.org:2222{}", shop.display());
+    let run = service.index("shop", Path::new(&location)).await;
+    assert!(run["source_ref"].as_str().is_some_and(|commit| commit.len() == 40), "{run}");
+
+    let own = geteuid().as_raw();
+    let recorded = fs::read_to_string(programs.join("recorded")).unwrap();
+    let command = format!("git-upload-pack '{}'", shop.display());
+    let options = "-oBatchMode=yes\n-oSendEnv=GIT_PROTOCOL\n-p\n2222\n-l\ngit\n--";
+    assert_eq!(recorded, format!("{own}\n{options}\ngit.example.org\n{command}\n"));
+    let copies = fs::read_dir(service.data_dir.join("repositories")).unwrap();
+    let copies = copies.map(|entry| entry.unwrap()).filter(|entry| entry.path().is_dir());
+    let owners: Vec<u32> = copies.map(|copy| copy.metadata().unwrap().uid()).collect();
+    assert!(!owners.is_empty());
+    let expected = if own == 0 { PRIVATE_GIT } else { own };
+    assert!(owners.iter().all(|owner| *owner == expected), "{owners:?}");
 }

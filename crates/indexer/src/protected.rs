@@ -112,7 +112,7 @@ pub(crate) fn local_path(location: &Location) -> Result<Option<PathBuf>, Error> 
 }
 
 /// Returns the path that git opens for a `file:` URL.
-fn file_path(url: &Url) -> Result<PathBuf, Error> {
+pub(crate) fn file_path(url: &Url) -> Result<PathBuf, Error> {
     url.to_file_path().map_err(|()| Error::InvalidLocation(FILE_URL_WITH_HOST.into()))
 }
 

@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use percent_encoding::percent_decode_str;
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
@@ -303,14 +304,20 @@ fn from_url(url: &Url) -> Result<Origin, Error> {
         ));
     }
     let host = url.host_str().unwrap_or_default();
+    let parts = [url.username(), host, url.path()];
+    let [user, decoded_host, path] =
+        parts.map(|part| percent_decode_str(part).collect::<Vec<u8>>());
+    let is_control = |byte: &u8| byte.is_ascii_control();
+    if [&user, &decoded_host, &path].into_iter().flatten().any(is_control) {
+        return Err(invalid("the URL has an encoded control character; remove it"));
+    }
     // Git takes the host for the first component of the path.
     if url.scheme() == "file" && !host.is_empty() {
         return Err(invalid(FILE_URL_WITH_HOST));
     }
-    if host.starts_with('-')
-        || url.username().starts_with('-')
-        || (host.is_empty() && url.scheme() != "file")
-    {
+    // A program would take it for an option.
+    let is_option = |part: &[u8]| part.starts_with(b"-");
+    if is_option(&decoded_host) || is_option(&user) || (host.is_empty() && url.scheme() != "file") {
         return Err(invalid("the URL has no host"));
     }
     let parts: Vec<&str> =

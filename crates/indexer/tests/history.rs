@@ -211,7 +211,7 @@ fn git(directory: &Path, arguments: &[&str]) -> String {
         .arg("-C")
         .arg(directory)
         .args(["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false"])
-        .args(["-c", "protocol.file.allow=always"])
+        .args(["-c", "protocol.file.allow=always", "-c", "safe.directory=*"])
         .args(arguments)
         .env("GIT_CONFIG_GLOBAL", "/dev/null")
         .output()

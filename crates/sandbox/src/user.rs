@@ -18,6 +18,8 @@ use rustix::thread::set_thread_groups;
 /// Debian and systemd assign the ids from 65520 to 65533 to no account. The user namespace of a
 /// container often has ids only up to 65535.
 const GIT_ID: u32 = 65_527;
+/// Id of the user of git for ssh and `file:` URLs.
+const PRIVATE_GIT_ID: u32 = 65_528;
 /// Id of the user of parsers. Git has network access and no filter of system calls, so it must not
 /// be able to signal parsers.
 const PARSERS_ID: u32 = 65_526;
@@ -34,6 +36,8 @@ pub struct UnprivilegedUser {
 impl UnprivilegedUser {
     /// User that exists only for git, without an account.
     pub const GIT: Self = Self { uid: GIT_ID, gid: GIT_ID };
+    /// User that exists only for git, for repositories that not every caller may request.
+    pub const PRIVATE_GIT: Self = Self { uid: PRIVATE_GIT_ID, gid: PRIVATE_GIT_ID };
     /// User that exists only for parsers, without an account.
     pub const PARSERS: Self = Self { uid: PARSERS_ID, gid: PARSERS_ID };
 
@@ -43,9 +47,24 @@ impl UnprivilegedUser {
         geteuid().is_root().then_some(self)
     }
 
-    /// Returns the owner of a directory, unless that is root or the service is not root.
-    pub fn owner_of(directory: &Path) -> io::Result<Option<Self>> {
-        Ok(Self::of_owner(fs::metadata(directory)?.uid()))
+    /// Returns the user that runs git on the repository at an absolute path: the owner of the path.
+    /// If that is root, the owner of the innermost directory around it, or of a link that leads to
+    /// it, that is not root's. If other users can write to one of these, [`Self::PRIVATE_GIT`].
+    /// `None` if only root can change what is found at the path, or the service is not root.
+    pub fn reader_of(path: &Path) -> io::Result<Option<Self>> {
+        if !geteuid().is_root() {
+            return Ok(None);
+        }
+        let real = fs::canonicalize(path)?;
+        let mut is_of_root_only = true;
+        for part in real.ancestors().chain(path.ancestors()) {
+            let found = fs::symlink_metadata(part)?;
+            if let Some(owner) = Self::of_owner(found.uid()) {
+                return Ok(Some(owner));
+            }
+            is_of_root_only &= !is_open_to_others(&found, part == real);
+        }
+        Ok(if is_of_root_only { None } else { Some(Self::PRIVATE_GIT) })
     }
 
     /// Returns the owner of a directory by id, unless that is root or the service is not root. Its
@@ -104,6 +123,14 @@ impl UnprivilegedUser {
         };
         directory.mode() & execute != 0
     }
+}
+
+/// Returns whether others than root can change what is found at a path by changing this part of it.
+fn is_open_to_others(part: &Metadata, is_end: bool) -> bool {
+    let of_others = if part.gid() == 0 { 0o002 } else { 0o022 };
+    // In a directory like `/tmp`, nobody can replace the files of root.
+    let is_sticky = !is_end && part.mode() & 0o1000 != 0;
+    !part.is_symlink() && part.mode() & of_others != 0 && !is_sticky
 }
 
 /// A thread's access to files as another user; see [`UnprivilegedUser::access_files`].
@@ -170,10 +197,44 @@ mod tests {
     #[test]
     fn owner_of_a_directory_is_used_only_by_root() {
         let directory = tempfile::tempdir().expect("a directory");
-        let owner = || UnprivilegedUser::owner_of(directory.path()).expect("a directory");
-        assert_eq!(owner(), None, "the service's own user");
+        let reader = || UnprivilegedUser::reader_of(directory.path()).expect("a directory");
+        assert_eq!(reader(), None, "the service's own user");
         let own = geteuid().is_root().then_some(UnprivilegedUser::GIT);
         assert_eq!(UnprivilegedUser::GIT.if_root(), own);
+    }
+
+    /// Root reads only what nobody else can replace.
+    #[test]
+    fn reader_is_who_can_change_what_is_read() {
+        if !mc_testkit::runs_as_root("only root can give a directory to another user") {
+            return;
+        }
+        let directory = tempfile::tempdir().expect("a directory");
+        let [outer, inner] = ["outer", "outer/inner"].map(|name| directory.path().join(name));
+        fs::create_dir_all(&inner).expect("a directory");
+        let reader = |path: &Path| UnprivilegedUser::reader_of(path).expect("a path");
+        let set_mode = |path: &Path, mode| {
+            fs::set_permissions(path, Permissions::from_mode(mode)).expect("permissions");
+        };
+        assert_eq!(reader(&inner), None);
+        for (mode, is_safe) in [(0o777, false), (0o1777, true), (0o755, true)] {
+            set_mode(&outer, mode);
+            assert_eq!(reader(&inner).is_none(), is_safe, "{mode:o}");
+        }
+        set_mode(&inner, 0o1777);
+        assert_eq!(reader(&inner), Some(UnprivilegedUser::PRIVATE_GIT));
+        set_mode(&inner, 0o755);
+
+        let alice = Some(UnprivilegedUser { uid: 54_321, gid: GIT_ID });
+        let link = directory.path().join("link");
+        std::os::unix::fs::symlink(&inner, &link).expect("a link");
+        assert_eq!(reader(&link), None);
+        std::os::unix::fs::lchown(&link, Some(54_321), None).expect("a new owner");
+        assert_eq!(reader(&link), alice);
+        chown(&outer, Some(54_321), None).expect("a new owner");
+        assert_eq!(reader(&inner), alice);
+        let missing = UnprivilegedUser::reader_of(&directory.path().join("none"));
+        assert_eq!(missing.expect_err("no path").kind(), io::ErrorKind::NotFound);
     }
 
     #[test]
@@ -216,7 +277,7 @@ mod tests {
         let directory = tempfile::tempdir().expect("a directory");
         let owner_with_group = |uid, group| {
             chown(directory.path(), Some(uid), Some(group)).expect("a new owner");
-            UnprivilegedUser::owner_of(directory.path()).expect("a directory")
+            UnprivilegedUser::reader_of(directory.path()).expect("a directory")
         };
         for group in [0, 54_322] {
             let without_account = Some(UnprivilegedUser { uid: 54_321, gid: GIT_ID });

@@ -62,7 +62,7 @@ pub(super) async fn checkout(
     let git = Git::in_copy(&copy).with_remote(url, settings);
     let git = git.with_max_file_bytes(cache.limits.bytes);
     git.check_version(STEP_LIMIT, cancel).await?;
-    let update = Update { git: &git, url, requested_ref, copy: &copy, cache };
+    let update = Update { git: &git, requested_ref, copy: &copy, cache };
     let sha = update.run(cancel).await?;
     if let Some(sha) = &sha {
         cache.limits.check_files(&git, sha, STEP_LIMIT, cancel).await?;
@@ -107,7 +107,6 @@ fn open_inside(copy: &CopyDirectory, below: &str, requested_ref: &str) -> Result
 /// Update of a copy to the newest commit of a ref.
 struct Update<'a> {
     git: &'a Git,
-    url: &'a Url,
     requested_ref: &'a str,
     copy: &'a CopyDirectory,
     cache: Cache<'a>,
@@ -142,8 +141,7 @@ impl Update<'_> {
         match self.commit(cancel).await {
             Ok(sha) => Ok(Some(sha)),
             Err(unknown @ Error::UnknownRef(_)) => {
-                let url = self.url.as_str();
-                let list = ["ls-remote", "--quiet", upload_pack(self.url), "--end-of-options", url];
+                let list = ["ls-remote", "--quiet", "--end-of-options", self.git.remote()];
                 let refs = self.git.list(&list, STEP_LIMIT, cancel).await?;
                 if refs.is_empty() { Ok(None) } else { Err(unknown) }
             }
@@ -187,8 +185,8 @@ impl Update<'_> {
         refs: &[&str],
         cancel: &CancellationToken,
     ) -> Result<(), Error> {
-        let options = ["fetch", "--quiet", "--force", "--no-tags", upload_pack(self.url)];
-        let remote = ["--end-of-options", self.url.as_str()];
+        let options = ["fetch", "--quiet", "--force", "--no-tags"];
+        let remote = ["--end-of-options", self.git.remote()];
         let fetch = [&options[..], depth, &remote, refs].concat();
         let limits = self.cache.limits;
         let fetched =
@@ -208,19 +206,6 @@ impl Update<'_> {
     /// ask for another encoding, which takes four times as many bytes.
     fn ignore_conversions(&self) -> Result<(), Error> {
         self.copy.write(".git/info/attributes", b"* !working-tree-encoding !ident\n")
-    }
-}
-
-/// Returns the program that serves a fetch. For a repository on this disk, git starts it locally
-/// without our settings, so it needs the permission to read directories of other users again.
-pub(super) fn upload_pack(url: &Url) -> &'static str {
-    match url.scheme() {
-        // It starts without our settings, and would map a large pack whole: no limit of memory.
-        "file" => concat!(
-            "--upload-pack=ulimit -S -v unlimited 2>/dev/null; ",
-            "git -c safe.directory='*' upload-pack"
-        ),
-        _ => "--upload-pack=git-upload-pack",
     }
 }
 

@@ -10,7 +10,7 @@ use url::Url;
 
 use super::git::Git;
 use super::{
-    CheckoutPlan, Location, NetworkAccess, Origin, cache, check_access, head, network_policy, plan,
+    CheckoutPlan, Location, NetworkAccess, Origin, check_access, head, network_policy, plan,
 };
 use crate::protected::ProtectedDirectories;
 use crate::walk::{self, Root};
@@ -71,14 +71,7 @@ pub(super) async fn resolve_ref(
     let git = Git::in_directory(Path::new(NO_DIRECTORY)).with_remote(url, settings);
     git.check_version(LIST_TIMEOUT, cancel).await?;
     let names = names(requested_ref);
-    let mut list = vec![
-        NO_REPOSITORY,
-        "ls-remote",
-        "--quiet",
-        cache::upload_pack(url),
-        "--end-of-options",
-        url.as_str(),
-    ];
+    let mut list = vec![NO_REPOSITORY, "ls-remote", "--quiet", "--end-of-options", git.remote()];
     list.extend(names.iter().map(String::as_str));
     let refs = git.list(&list, LIST_TIMEOUT, cancel).await?;
     Ok(names.iter().find_map(|name| commit_of(&refs, name)))

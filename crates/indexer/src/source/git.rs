@@ -2,6 +2,7 @@
 
 mod environment;
 mod limits;
+pub(super) mod server;
 
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -20,6 +21,7 @@ use super::network_policy;
 use crate::Error;
 use environment::SETTINGS;
 use mc_sandbox::UnprivilegedUser;
+use server::Server;
 
 /// Maximum bytes of git's output that are kept.
 const MAX_OUTPUT: u64 = 64 * 1024;
@@ -55,20 +57,18 @@ pub(super) struct Git {
     user: Option<UnprivilegedUser>,
     /// Maximum bytes of a file that git writes; at least [`limits::MIN_FILE_BYTES`].
     max_file_bytes: u64,
-    /// Whether git may start ssh.
-    is_ssh: bool,
-    /// Whether git uses HTTP, where another server may respond in place of a git server.
-    is_http: bool,
-    /// Whether git must not fetch anything, even if objects are missing.
-    is_offline: bool,
+    /// Repository that git may fetch. Without one, all transports are disabled, even if objects of
+    /// a partial clone are missing.
+    url: Option<Url>,
 }
 
 /// Returns the user that runs git on a copy of `url`; `None` for the service's.
 ///
-/// SSH needs the keys of the service's user, and other users may have no access to a repository on
-/// this disk. Only callers who are trusted with both can request such a URL.
+/// Copies over ssh and from this disk have a user of their own: an https host that takes over git
+/// cannot read them.
 pub(super) fn user_of(url: &Url) -> Option<UnprivilegedUser> {
-    if is_http(url) { UnprivilegedUser::GIT.if_root() } else { None }
+    let user = if is_http(url) { UnprivilegedUser::GIT } else { UnprivilegedUser::PRIVATE_GIT };
+    user.if_root()
 }
 
 fn is_http(url: &Url) -> bool {
@@ -82,9 +82,16 @@ impl Git {
     }
 
     /// Returns git in a directory of a user of this machine. If the service is root, git runs as
-    /// the owner of the directory, who may have prepared the repository to attack its reader.
+    /// the user who may have prepared the repository to attack its reader.
     pub fn in_place(directory: &Path) -> Result<Self, Error> {
-        let user = UnprivilegedUser::owner_of(directory).map_err(Error::io(directory))?;
+        let io = Error::io(directory);
+        let mut user = UnprivilegedUser::reader_of(directory).map_err(&io)?;
+        if user.is_none() {
+            user = match UnprivilegedUser::reader_of(&directory.join(".git")) {
+                Err(error) if error.kind() == ErrorKind::NotFound => None,
+                user => user.map_err(io)?,
+            };
+        }
         Ok(Self { user, ..Self::in_directory(directory) })
     }
 
@@ -93,21 +100,27 @@ impl Git {
         Self { user: copy.user(), ..Self::in_directory(copy.path()) }
     }
 
+    /// Returns the user that runs git; `None` for the service's.
+    pub fn user(&self) -> Option<UnprivilegedUser> {
+        self.user
+    }
+
     /// Limits each file that git writes to about this many bytes.
     pub fn with_max_file_bytes(self, max_file_bytes: u64) -> Self {
         Self { max_file_bytes, ..self }
     }
 
-    /// Disables all transports. Missing objects of a partial clone are then an error, instead of
-    /// being fetched from the URL in its configuration.
-    pub fn offline(self) -> Self {
-        Self { is_offline: true, ..self }
+    /// Allows access to `url` with these settings, as the user that runs git on its copies.
+    pub fn with_remote(self, url: &Url, settings: Vec<String>) -> Self {
+        Self { settings, user: user_of(url), url: Some(url.clone()), ..self }
     }
 
-    /// Allows access to `url` with these settings.
-    pub fn with_remote(self, url: &Url, settings: Vec<String>) -> Self {
-        let (is_ssh, is_http, user) = (url.scheme() == "ssh", is_http(url), user_of(url));
-        Self { settings, user, is_ssh, is_http, ..self }
+    /// Returns the repository for the arguments of [`Git::list`] and [`Git::fetch`].
+    pub fn remote(&self) -> &str {
+        match &self.url {
+            Some(url) if is_http(url) => url.as_str(),
+            _ => server::REMOTE,
+        }
     }
 
     /// Rejects a version of git that would ignore the setting for pinned addresses.
@@ -137,17 +150,17 @@ impl Git {
         limit: Duration,
         cancel: &CancellationToken,
     ) -> Result<String, Error> {
-        Ok(self.run_with_warnings(arguments, limit, cancel).await?.0)
+        Ok(self.output_of(self.command(arguments, limit), None, limit, cancel).await?.0)
     }
 
-    /// Runs git like [`Git::run`], and also returns its error stream.
-    pub async fn run_with_warnings(
+    /// Runs `git fetch` with these arguments, and returns its error stream.
+    pub async fn fetch(
         &self,
         arguments: &[&str],
         limit: Duration,
         cancel: &CancellationToken,
-    ) -> Result<(String, String), Error> {
-        self.output_of(self.command(arguments, limit), limit, cancel).await
+    ) -> Result<String, Error> {
+        Ok(self.run_connected(arguments, limit, cancel).await?.1)
     }
 
     /// Runs git and passes each field of its output, which ends with NUL, to `on_field`, between
@@ -159,7 +172,7 @@ impl Git {
         cancel: &CancellationToken,
         on_field: impl FnMut(&[u8]),
     ) -> Result<(), Error> {
-        let mut child = self.start(self.command(arguments, limit))?;
+        let mut child = start(self.command(arguments, limit), self.user)?;
         let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
         let reading = async { tokio::try_join!(split(stdout, on_field), read(stderr)) };
         let (is_success, ((), stderr)) = self.wait_for_exit(child, reading, limit, cancel).await?;
@@ -176,42 +189,55 @@ impl Git {
         limit: Duration,
         cancel: &CancellationToken,
     ) -> Result<String, Error> {
-        let refs = self.run(arguments, limit, cancel).await?;
-        if !refs.is_empty() || !self.is_http {
+        let (refs, _) = self.run_connected(arguments, limit, cancel).await?;
+        if !refs.is_empty() || !self.url.as_ref().is_some_and(is_http) {
             return Ok(refs);
         }
         let mut traced = self.command(arguments, limit);
         traced.env(TRACE, "1");
-        let (refs, trace) = self.output_of(traced, limit, cancel).await?;
+        let (refs, trace) = self.output_of(traced, None, limit, cancel).await?;
         if refs.is_empty() && !is_from_git_server(&trace) {
             return Err(Error::Unreachable(NO_GIT_SERVER.into()));
         }
         Ok(refs)
     }
 
-    /// Runs a command, and returns its trimmed output and its error stream.
-    async fn output_of(
+    /// Runs git with its remote, and returns its trimmed output and its error stream.
+    async fn run_connected(
         &self,
-        command: Command,
+        arguments: &[&str],
         limit: Duration,
         cancel: &CancellationToken,
     ) -> Result<(String, String), Error> {
-        let mut child = self.start(command)?;
-        let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
-        let reading = async { tokio::try_join!(read(stdout), read(stderr)) };
-        let (is_success, (stdout, stderr)) =
-            self.wait_for_exit(child, reading, limit, cancel).await?;
-        if is_success { Ok((stdout.trim().to_owned(), stderr)) } else { Err(self.failure(&stderr)) }
+        let Some(url) = self.url.as_ref().filter(|url| !is_http(url)) else {
+            let command = self.command(arguments, limit);
+            return self.output_of(command, None, limit, cancel).await;
+        };
+        let (server, connection) = Server::start(url, limit)?;
+        let mut command = self.command_with(limits::CONNECTION, arguments, limit);
+        command.stdin(connection);
+        self.output_of(command, Some(server), limit, cancel).await
     }
 
-    fn start(&self, mut command: Command) -> Result<Child, Error> {
-        command.spawn().map_err(|cause| match (self.user, cause.kind()) {
-            // The user namespace of a container may not have this id.
-            (Some(user), ErrorKind::PermissionDenied | ErrorKind::InvalidInput) => {
-                Error::PrivilegesNotDropped { uid: user.uid, cause }
-            }
-            _ => Error::GitNotFound(cause),
-        })
+    /// Runs a command that is connected to a server, if there is one. Returns its trimmed output
+    /// and the error streams.
+    async fn output_of(
+        &self,
+        command: Command,
+        server: Option<Server>,
+        limit: Duration,
+        cancel: &CancellationToken,
+    ) -> Result<(String, String), Error> {
+        let mut child = start(command, self.user)?;
+        let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+        let reading = async { tokio::try_join!(read(stdout), read(stderr)) };
+        let (is_success, (stdout, mut stderr)) =
+            self.wait_for_exit(child, reading, limit, cancel).await?;
+        if let Some(server) = server {
+            stderr.push('\n');
+            stderr.push_str(&server.finish().await);
+        }
+        if is_success { Ok((stdout.trim().to_owned(), stderr)) } else { Err(self.failure(&stderr)) }
     }
 
     fn failure(&self, stderr: &str) -> Error {
@@ -228,9 +254,12 @@ impl Git {
 
     /// Returns a command that ends soon after the time `limit`, even if the service died.
     fn command(&self, arguments: &[&str], limit: Duration) -> Command {
-        let mut command = Command::new("sh");
-        command.args(["-c", limits::LIMIT_SCRIPT, "sh"]);
-        command.args(limits::arguments(self.max_file_bytes, limit, self.user));
+        self.command_with("", arguments, limit)
+    }
+
+    /// Returns a command like [`Git::command`] with these redirections of a shell.
+    fn command_with(&self, redirections: &str, arguments: &[&str], limit: Duration) -> Command {
+        let mut command = limits::shell(redirections, self.max_file_bytes, limit, self.user);
         command.args(["git", "-C"]).arg(&self.directory);
         for setting in SETTINGS {
             command.args(["-c", setting]);
@@ -296,6 +325,17 @@ impl Git {
         let _ = child.wait().await;
         Ok(())
     }
+}
+
+/// Starts a command that runs as `user`.
+fn start(mut command: Command, user: Option<UnprivilegedUser>) -> Result<Child, Error> {
+    command.spawn().map_err(|cause| match (user, cause.kind()) {
+        // The user namespace of a container may not have this id.
+        (Some(user), ErrorKind::PermissionDenied | ErrorKind::InvalidInput) => {
+            Error::PrivilegesNotDropped { uid: user.uid, cause }
+        }
+        _ => Error::GitNotFound(cause),
+    })
 }
 
 /// Returns whether the trace of the protocol shows a response from a git server.
@@ -383,10 +423,23 @@ fn is_not_found(line: &str) -> bool {
     is_missing || NOT_FOUND_MESSAGES.iter().any(|message| line.contains(message))
 }
 
-/// Returns the first line of the error stream with a fatal error, else the last line.
+/// Messages of a git whose connection was closed. Its server knows why.
+const CLOSED_MESSAGES: &[&str] = &[
+    "Could not read from remote repository",
+    "the remote end hung up",
+    "read(remote input) failed",
+    "Copying data between",
+];
+
+/// Returns the line of the error streams of git and its server that tells most: the first fatal
+/// error with a cause, else the message of ssh, else another fatal error, else the last line.
 fn reason(stderr: &str) -> String {
     let lines = || stderr.lines().map(str::trim).filter(|line| !line.is_empty());
-    let line = lines().find(|line| line.starts_with("fatal:") || line.starts_with("error:"));
+    let fatal = || lines().filter(|line| line.starts_with("fatal:") || line.starts_with("error:"));
+    let is_closed = |line: &str| CLOSED_MESSAGES.iter().any(|message| line.contains(message));
+    let of_ssh = |line: &&str| line.starts_with("ssh: ") || line.ends_with("ssh: not found");
+    let line = fatal().find(|line| !is_closed(line)).or_else(|| lines().find(of_ssh));
+    let line = line.or_else(|| fatal().next());
     format_message(line.or_else(|| lines().next_back()).unwrap_or("git failed without a message"))
 }
 

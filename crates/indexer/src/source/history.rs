@@ -98,7 +98,6 @@ impl Commits {
                 (Git::in_copy(&copy), String::new())
             }
         };
-        let git = git.offline();
         let mut commits =
             Self { git, below, has_exact_renames_only: false, is_shallow: false, deadline };
         commits.is_shallow =
@@ -247,7 +246,7 @@ impl Fetch<'_> {
 
     async fn has(&self, sha: &str, cancel: &CancellationToken) -> Result<bool, Error> {
         let commit = format!("{sha}^{{commit}}");
-        let git = Git::in_copy(self.copy).offline();
+        let git = Git::in_copy(self.copy);
         let arguments = ["cat-file", "-e", &commit];
         let output = git.run(&arguments, remaining(self.deadline), cancel).await;
         Ok(if_successful(output)?.is_some())
@@ -258,8 +257,7 @@ impl Fetch<'_> {
         let refspec = format!("+{name}:{NEWEST_REF}");
         let options = "fetch --quiet --force --filter=blob:none --no-tags --no-write-fetch-head";
         let mut fetch: Vec<&str> = options.split(' ').collect();
-        fetch.extend([cache::upload_pack(self.url), &depth]);
-        fetch.extend(["--end-of-options", self.url.as_str(), &refspec]);
+        fetch.extend([&depth, "--end-of-options", git.remote(), &refspec]);
         let time = remaining(self.deadline);
         let fetched = self.objects().fetch(git, &fetch, self.limits.bytes, time, cancel).await?;
         let Some(warnings) = fetched else {

@@ -1,10 +1,10 @@
 //! Repositories on this disk. A file `.git` or `alternates` may name any other directory, from
-//! which git would read with the permissions of the service.
+//! which git would read with the permissions of its user.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs::File;
-use std::io::Read as _;
+use std::io::{ErrorKind, Read as _};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
@@ -13,9 +13,11 @@ use rustix::io::Errno;
 use tokio_util::sync::CancellationToken;
 
 use super::git::Git;
+use super::git::server::with_suffix;
 use super::{LOCAL_LIMIT, Location};
 use crate::Error;
 use crate::protected::{Snapshot, local_path};
+use mc_sandbox::UnprivilegedUser;
 
 /// Maximum number of directories of objects of a repository, borrowed ones included.
 const MAX_OBJECT_DIRECTORIES: usize = 64;
@@ -29,17 +31,16 @@ pub(super) async fn check(
     cancel: &CancellationToken,
 ) -> Result<(), Error> {
     for directory in directories(location)? {
-        let git = match location {
-            Location::Directory(_) => Git::in_place(&directory)?,
-            // Git fetches from a `file:` URL as the service's user.
-            Location::Url(_) => Git::in_directory(&directory),
+        let git = match Git::in_place(&directory) {
+            Err(Error::Io { cause, .. }) if cause.kind() == ErrorKind::NotFound => continue,
+            git => git?,
         };
         let arguments = ["rev-parse", "--absolute-git-dir", "--git-common-dir"];
         match git.run(&arguments, LOCAL_LIMIT, cancel).await {
             Ok(found) => {
                 for own in found.lines().map(|own| directory.join(own)) {
                     protected.check_inside(&own)?;
-                    check_alternates(&own.join("objects"), protected)?;
+                    check_alternates(&own.join("objects"), git.user(), protected)?;
                 }
             }
             // No repository.
@@ -53,22 +54,23 @@ pub(super) async fn check(
 /// Returns the directories in which git looks for the repository of a location.
 fn directories(location: &Location) -> Result<Vec<PathBuf>, Error> {
     let Some(path) = local_path(location)? else { return Ok(Vec::new()) };
-    let mut found = vec![path];
-    if let Location::Url(_) = location {
-        let mut with_suffix = found[0].clone().into_os_string();
-        with_suffix.push(".git");
-        found.push(with_suffix.into());
+    match location {
+        Location::Directory(_) => Ok(vec![path]),
+        Location::Url(_) => Ok(vec![with_suffix(&path), path]),
     }
-    Ok(found)
 }
 
-fn check_alternates(objects: &Path, protected: &Snapshot) -> Result<(), Error> {
+fn check_alternates(
+    objects: &Path,
+    user: Option<UnprivilegedUser>,
+    protected: &Snapshot,
+) -> Result<(), Error> {
     let mut directories = vec![real(objects.to_owned())];
     let mut next = 0;
     while let Some(objects) = directories.get(next).cloned() {
         next += 1;
         let file = objects.join("info/alternates");
-        let listed = read_list(&file)?;
+        let listed = read_list(&file, user)?;
         // As git reads them: bytes up to LF.
         let lines = listed.split(|byte| *byte == b'\n');
         let lines: BTreeSet<&[u8]> =
@@ -110,16 +112,22 @@ fn real(path: PathBuf) -> PathBuf {
     path.canonicalize().unwrap_or(path)
 }
 
-/// Reads a list of directories, and follows links as git does; empty if there is none.
+/// Reads a list of directories as the user that runs git, and follows links as git does; empty if
+/// there is none.
 ///
 /// The owner of the repository chooses the file. A pipe would block the service, and a device may
 /// have no end. Both are rejected, since git could read directories from them that were not
 /// checked.
-fn read_list(path: &Path) -> Result<Vec<u8>, Error> {
+fn read_list(path: &Path, user: Option<UnprivilegedUser>) -> Result<Vec<u8>, Error> {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-    let file = match open(path, flags, Mode::empty()) {
+    let access = user.map(UnprivilegedUser::access_files).transpose().map_err(Error::io(path))?;
+    let opened = open(path, flags, Mode::empty());
+    drop(access);
+    let file = match opened {
         Ok(file) => File::from(file),
         Err(Errno::NOENT | Errno::NOTDIR) => return Ok(Vec::new()),
+        // Git cannot read it either.
+        Err(Errno::ACCESS) if user.is_some() => return Ok(Vec::new()),
         Err(error) => return Err(Error::io(path)(error.into())),
     };
     let mut listed = Vec::new();

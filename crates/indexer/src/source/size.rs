@@ -78,7 +78,7 @@ impl Objects {
         cancel: &CancellationToken,
     ) -> Result<Option<String>, Error> {
         let stop = cancel.child_token();
-        let fetched = git.run_with_warnings(arguments, limit, &stop);
+        let fetched = git.fetch(arguments, limit, &stop);
         tokio::pin!(fetched);
         let mut is_too_large = false;
         let fetched = loop {
@@ -94,7 +94,7 @@ impl Objects {
         };
         if matches!(fetched, Err(Error::PrivilegesNotDropped { .. })) {
             // Git may still run.
-            return fetched.map(|(_, warnings)| Some(warnings));
+            return fetched.map(Some);
         }
         // A fetch may end between two checks of its size: it is complete, or git failed because a
         // pack reached the limit of a written file.
@@ -102,7 +102,7 @@ impl Objects {
         if is_too_large || (is_ended && self.size() > max_bytes) {
             return Ok(None);
         }
-        Ok(Some(fetched?.1))
+        fetched.map(Some)
     }
 
     fn size(&self) -> u64 {

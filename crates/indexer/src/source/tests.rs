@@ -66,6 +66,10 @@ fn location_that_is_unsafe_for_git_is_rejected() {
         "https://user:secret@example.org/acme/cart",
         "ssh://git:secret@example.org/acme/cart",
         "ssh://-oProxyCommand=x/acme/cart",
+        "ssh://%2DoProxyCommand=x/acme/cart",
+        "ssh://%2DoProxyCommand=x@example.org/acme/cart",
+        "ssh://example.org/acme/cart%00",
+        "file:///srv/git/a%0Ab",
         "https://example.org/",
         "https://example.org/a/b?token=x",
         "--upload-pack=x",
@@ -451,7 +455,7 @@ async fn fetch(url: &Url, settings: Vec<String>) -> Result<String, Error> {
     }
     let git = Git::in_directory(directory.path()).with_remote(url, settings);
     git.check_version(TIMEOUT, &CancellationToken::new()).await?;
-    git.run(&["fetch", "--quiet", url.as_str()], TIMEOUT, &CancellationToken::new()).await
+    git.fetch(&["fetch", "--quiet", git.remote()], TIMEOUT, &CancellationToken::new()).await
 }
 
 #[tokio::test]

@@ -2,7 +2,7 @@
 
 use tokio::process::Command;
 
-use super::Git;
+use super::{Git, is_http};
 
 /// Settings that the configuration of a repository cannot override. They prevent git from running
 /// code of the repository, and restrict its transports.
@@ -26,9 +26,8 @@ pub(super) const SETTINGS: &[&str] = &[
     // Each thread reserves address space, which is limited.
     "pack.threads=2",
     "protocol.allow=never",
-    "protocol.file.allow=always",
+    "protocol.fd.allow=always",
     "protocol.https.allow=always",
-    "protocol.ssh.allow=always",
     // Directories of other users may be read; nothing in them is run.
     "safe.directory=*",
     "submodule.recurse=false",
@@ -62,23 +61,32 @@ impl Git {
             let passed = ALLOWED_VARIABLES.split_whitespace();
             command.envs(passed.filter_map(|name| Some((name, std::env::var_os(name)?))));
         }
-        for name in REMOVED_VARIABLES.split_whitespace() {
-            command.env_remove(name);
-        }
-        // Programs that ssh starts may need the home directory of the user.
-        if !self.is_ssh {
-            command.env("HOME", NO_HOME).env("XDG_CONFIG_HOME", NO_HOME);
-        }
+        remove_variables(command);
+        let protocol = match &self.url {
+            None => "",
+            Some(url) if is_http(url) => "https",
+            Some(_) => "fd",
+        };
         command
+            .env("HOME", NO_HOME)
+            .env("XDG_CONFIG_HOME", NO_HOME)
             .env("GIT_CONFIG_NOSYSTEM", "1")
             .env("GIT_CONFIG_GLOBAL", "/dev/null")
             .env("GIT_ATTR_NOSYSTEM", "1")
             .env("GIT_TERMINAL_PROMPT", "0")
-            .env("GIT_ALLOW_PROTOCOL", if self.is_offline { "" } else { "https:ssh:file" })
-            .env("GIT_SSH_COMMAND", "ssh -oBatchMode=yes")
+            .env("GIT_ALLOW_PROTOCOL", protocol)
             .env("GIT_NO_REPLACE_OBJECTS", "1")
             .env("GIT_OPTIONAL_LOCKS", "0")
-            .env("GIT_NO_LAZY_FETCH", if self.is_offline { "1" } else { "0" })
+            // A second git can't use the connection of the first one to its server.
+            .env("GIT_NO_LAZY_FETCH", if protocol == "https" { "0" } else { "1" })
             .env("LC_ALL", "C");
+    }
+}
+
+/// Removes the environment variables that would change the behavior of git, or of a program that it
+/// is connected to.
+pub(super) fn remove_variables(command: &mut Command) {
+    for name in REMOVED_VARIABLES.split_whitespace() {
+        command.env_remove(name);
     }
 }

@@ -3,10 +3,13 @@
 use std::time::Duration;
 
 use mc_sandbox::UnprivilegedUser;
+use tokio::process::Command;
 
+/// Redirections that make the standard input of a program its descriptor 3.
+pub(super) const CONNECTION: &str = " 3<&0 </dev/null";
 /// Shell commands that set the limits of [`arguments`], and start the program after them. A limit
 /// that can't be set is left out: that of the system is lower, or the system has no such limit.
-pub(super) const LIMIT_SCRIPT: &str = r#"
+const LIMIT_SCRIPT: &str = r#"
 {
     ulimit -c 0
     ulimit -S -v "$1"
@@ -16,8 +19,7 @@ pub(super) const LIMIT_SCRIPT: &str = r#"
     [ -z "$4" ] || ulimit -u "$4" || ulimit -p "$4"
 } 2>/dev/null
 shift 4
-exec "$@"
-"#;
+exec "$@""#;
 
 /// Address space, in KiB, since git loads large objects of a pack into memory. Only Linux enforces
 /// this limit.
@@ -32,20 +34,31 @@ pub(super) const MIN_FILE_BYTES: u64 = 32 << 20;
 const CPU_SECONDS: u64 = 4;
 /// Seconds of CPU time in addition, so that the timeout always comes first.
 const MIN_CPU_SECONDS: u64 = 60;
-/// Maximum number of processes and threads of [`UnprivilegedUser::GIT`]. All jobs of a node
+/// Maximum number of processes and threads of a user that exists only for git. All jobs of a node
 /// together need fewer. For other users there is no limit, since it would count all their programs.
 const MAX_PROCESSES: &str = "1024";
 
-/// Returns the arguments of [`LIMIT_SCRIPT`] for a process of `user` that writes files of at most
-/// `file_bytes` and runs for at most `time`.
-pub(super) fn arguments(
+/// Returns a command that runs the program of the arguments that are added to it, with these
+/// redirections: as `user`, for at most `time`. It writes files of at most `file_bytes`.
+pub(super) fn shell(
+    redirections: &str,
     file_bytes: u64,
     time: Duration,
     user: Option<UnprivilegedUser>,
-) -> [String; 4] {
+) -> Command {
+    let mut command = Command::new("sh");
+    command.arg("-c").arg(format!("{LIMIT_SCRIPT}{redirections}")).arg("sh");
+    command.args(arguments(file_bytes, time, user));
+    command
+}
+
+/// Returns the arguments of [`LIMIT_SCRIPT`].
+fn arguments(file_bytes: u64, time: Duration, user: Option<UnprivilegedUser>) -> [String; 4] {
     // One block more, so that a file that reached the limit is larger than `file_bytes`.
     let blocks = file_bytes.max(MIN_FILE_BYTES) / BLOCK_BYTES + 1;
     let cpu = time.as_secs().saturating_mul(CPU_SECONDS).saturating_add(MIN_CPU_SECONDS);
-    let processes = if user == Some(UnprivilegedUser::GIT) { MAX_PROCESSES } else { "" };
+    let is_only_for_git =
+        [UnprivilegedUser::GIT, UnprivilegedUser::PRIVATE_GIT].map(Some).contains(&user);
+    let processes = if is_only_for_git { MAX_PROCESSES } else { "" };
     [MEMORY_KIB.to_owned(), blocks.to_string(), cpu.to_string(), processes.to_owned()]
 }

@@ -110,10 +110,13 @@ fn git_reaches_only_allowed_hosts_and_no_user_credentials() {
     assert_eq!(set(&git, "XDG_CONFIG_HOME").as_deref(), Some(NO_HOME));
     assert_eq!(set(&git, "GIT_CONFIG_GLOBAL").as_deref(), Some("/dev/null"));
     assert_eq!(set(&git, "GIT_TERMINAL_PROMPT").as_deref(), Some("0"));
-    assert_eq!(set(&git, "GIT_ALLOW_PROTOCOL").as_deref(), Some("https:ssh:file"));
+    assert_eq!(set(&git, "GIT_ALLOW_PROTOCOL").as_deref(), Some("https"));
+    let local = Git::in_directory(Path::new("/"));
+    assert_eq!(set(&local, "GIT_ALLOW_PROTOCOL").as_deref(), Some(""));
     let ssh = Url::parse("ssh://git@example.org/a/b").expect("a URL");
-    let over_ssh = Git::in_directory(Path::new("/")).with_remote(&ssh, Vec::new());
-    assert_eq!(set(&over_ssh, "HOME"), None);
+    let over_ssh = local.with_remote(&ssh, Vec::new());
+    assert_eq!(set(&over_ssh, "GIT_ALLOW_PROTOCOL").as_deref(), Some("fd"));
+    assert_eq!(set(&over_ssh, "HOME").as_deref(), Some(NO_HOME));
 }
 
 /// Runs these commands of a shell as git does, and returns their output.
@@ -142,33 +145,31 @@ async fn file_beyond_the_limit_is_not_written() {
     assert_eq!(written, limits::MIN_FILE_BYTES + 512);
 }
 
-/// For the copy of a remote repository, git of a service that is root runs as another user. Git of
-/// any other service keeps its user and its environment.
+/// For the copy of a repository, git of a service that is root runs as another user, which depends
+/// on who may request the repository. Git of any other service keeps its user and its environment.
 #[tokio::test]
 async fn git_of_root_has_a_user_and_an_environment_of_its_own() {
-    let url = Url::parse("https://example.org/a/b").expect("a URL");
-    let git = Git::in_directory(Path::new("/")).with_remote(&url, Vec::new());
-    let [user, groups, variables] = ["id -u", "id -G", "env"].map(|commands| shell(&git, commands));
-    let (user, groups, variables) = tokio::try_join!(user, groups, variables).expect("a shell");
-    // Set by cargo, for the service as for any program that it starts.
-    let has_variable = variables.contains("CARGO_MANIFEST_DIR=");
-    let Some(own) = UnprivilegedUser::GIT.if_root() else {
-        assert_eq!(user, rustix::process::geteuid().as_raw().to_string());
-        assert!(has_variable, "{variables}");
-        return;
-    };
-    assert_eq!((user, groups), (own.uid.to_string(), own.gid.to_string()));
-    assert!(!has_variable && variables.contains("PATH="), "{variables}");
-    let processes = shell(&git, "ulimit -u 2>/dev/null || ulimit -p").await;
-    assert_eq!(processes.expect("a shell"), "1024");
-}
-
-#[tokio::test]
-async fn git_runs_as_the_service_for_ssh_and_file_urls() {
-    for location in ["ssh://git@example.org/a/b", "file:///srv/git/a"] {
+    for (location, own) in [
+        ("https://example.org/a/b", UnprivilegedUser::GIT),
+        ("ssh://git@example.org/a/b", UnprivilegedUser::PRIVATE_GIT),
+        ("file:///srv/git/a", UnprivilegedUser::PRIVATE_GIT),
+    ] {
         let url = Url::parse(location).expect("a URL");
         let git = Git::in_directory(Path::new("/")).with_remote(&url, Vec::new());
-        assert_eq!((git.user, user_of(&url)), (None, None), "{location}");
+        let [user, groups, variables] =
+            ["id -u", "id -G", "env"].map(|commands| shell(&git, commands));
+        let (user, groups, variables) = tokio::try_join!(user, groups, variables).expect("a shell");
+        // Set by cargo, for the service as for any program that it starts.
+        let has_variable = variables.contains("CARGO_MANIFEST_DIR=");
+        let Some(own) = own.if_root() else {
+            assert_eq!(user, rustix::process::geteuid().as_raw().to_string());
+            assert!(has_variable, "{variables}");
+            continue;
+        };
+        assert_eq!((user, groups), (own.uid.to_string(), own.gid.to_string()), "{location}");
+        assert!(!has_variable && variables.contains("PATH="), "{variables}");
+        let processes = shell(&git, "ulimit -u 2>/dev/null || ulimit -p").await;
+        assert_eq!(processes.expect("a shell"), "1024", "{location}");
     }
 }
 
@@ -264,8 +265,27 @@ async fn git_that_is_not_installed_is_named() {
     let programs = tempfile::tempdir().expect("a directory");
     std::os::unix::fs::symlink("/bin/sh", programs.path().join("sh")).expect("a link");
     command.env("PATH", programs.path());
-    let found = git.output_of(command, LIMIT, &CancellationToken::new()).await;
+    let found = git.output_of(command, None, LIMIT, &CancellationToken::new()).await;
     assert!(matches!(found, Err(Error::GitNotFound(_))), "{found:?}");
+}
+
+/// Git itself only reports that the connection was closed.
+#[test]
+fn message_of_the_server_tells_why_the_connection_was_closed() {
+    let closed = "error: read(remote input) failed: Connection reset by peer\n\
+        fatal: Could not read from remote repository.\n";
+    for (message, expected) in [
+        ("ssh: connect to host example.org port 22: Connection refused", ""),
+        ("sh: 12: exec: ssh: not found", ""),
+        ("fatal: mmap failed: Cannot allocate memory", "mmap failed: Cannot allocate memory"),
+        ("ssh: a banner\nfatal: couldn't find remote ref x", "couldn't find remote ref x"),
+        ("", "read(remote input) failed"),
+    ] {
+        let error = failure(&format!("{closed}\n{message}\n"));
+        assert_eq!(error.kind(), ErrorKind::Unavailable, "{message}");
+        let expected = if expected.is_empty() { message } else { expected };
+        assert!(error.to_string().contains(expected), "{error}");
+    }
 }
 
 #[test]

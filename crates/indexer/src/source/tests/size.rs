@@ -108,12 +108,17 @@ async fn failed_fetch_beyond_the_limit_is_too_large() {
     repository(directory.path());
     let (git, cancel) = (Git::in_directory(directory.path()), CancellationToken::new());
     let objects = Objects::of(&directory.path().join(".git"));
-    let fetch = ["fetch", "--quiet", "file:///no/such/server"];
     let limit = Duration::from_mins(1);
     let error = objects.fetch(&git, &["no-such-command"], 1 << 20, limit, &cancel).await;
     assert!(matches!(error, Err(Error::Unreachable(_))), "{error:?}");
     let too_large = objects.fetch(&git, &["no-such-command"], 10, limit, &cancel).await;
     assert!(matches!(too_large, Ok(None)), "{too_large:?}");
+    let url = Url::parse("file:///no/such/server").expect("a URL");
+    let git = git.with_remote(&url, Vec::new());
+    if let Some(user) = git.user() {
+        change_owner(directory.path(), user);
+    }
+    let fetch = ["fetch", "--quiet", git.remote()];
     let missing = objects.fetch(&git, &fetch, 10, limit, &cancel).await;
     assert!(matches!(missing, Err(Error::RepositoryNotFound(_))), "{missing:?}");
 }

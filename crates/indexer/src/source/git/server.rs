@@ -1,0 +1,156 @@
+//! Servers that the service starts itself for a fetch, over ssh or from this disk.
+//!
+//! Git would start them as its own user. But ssh needs the keys of the service's user, and often
+//! only its owner can read a repository on this disk. A socket connects git to the server, so git
+//! needs neither of these rights, and a host that takes over git does not get them.
+
+use std::ffi::OsString;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStringExt as _;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use percent_encoding::percent_decode_str;
+use rustix::process::{Pid, Signal, kill_process_group};
+use tokio::process::{Child, Command};
+use tokio_util::task::AbortOnDropHandle;
+use url::{Host, Url};
+
+use super::{Git, environment, limits, read, start};
+use crate::Error;
+use crate::protected::file_path;
+use mc_sandbox::UnprivilegedUser;
+
+/// Remote of a git that is connected to a server: the descriptor that [`limits::CONNECT`] opens.
+pub(super) const REMOTE: &str = "fd::3";
+/// Time for a server to exit after its connection was closed.
+const EXIT_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Running server. If it is dropped, it is killed with its child processes.
+#[derive(Debug)]
+pub(super) struct Server {
+    child: Child,
+    /// Reads the error stream, so that the server never blocks.
+    errors: AbortOnDropHandle<io::Result<String>>,
+}
+
+impl Server {
+    /// Starts the server of a repository, which ends soon after the time `limit`. Returns it with
+    /// the other end of its connection.
+    pub fn start(url: &Url, limit: Duration) -> Result<(Self, OwnedFd), Error> {
+        let (command, user) = match url.scheme() {
+            "ssh" => (ssh(url, limit), None),
+            _ => upload_pack(&file_path(url)?, limit)?,
+        };
+        Self::run(command, user)
+    }
+
+    fn run(mut command: Command, user: Option<UnprivilegedUser>) -> Result<(Self, OwnedFd), Error> {
+        let socket = || {
+            let (client, server) = UnixStream::pair()?;
+            io::Result::Ok((OwnedFd::from(client), OwnedFd::from(server.try_clone()?), server))
+        };
+        let (client, input, output) = socket().map_err(Error::GitNotFound)?;
+        command.env("GIT_PROTOCOL", "version=2");
+        command.stdin(input).stdout(OwnedFd::from(output)).stderr(Stdio::piped()).process_group(0);
+        let mut child = start(command, user)?;
+        let stderr = child.stderr.take();
+        let errors = AbortOnDropHandle::new(tokio::spawn(async move { read(stderr).await }));
+        Ok((Self { child, errors }, client))
+    }
+
+    /// Waits for the exit of a server whose connection is closed, and returns its error stream.
+    pub async fn finish(mut self) -> String {
+        // A program that ssh leaves in the background keeps the stream open.
+        let errors = tokio::time::timeout(EXIT_TIMEOUT, &mut self.errors).await;
+        errors.ok().and_then(Result::ok).and_then(Result::ok).unwrap_or_default()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let group = self.child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
+        // A server that may not be killed ends with its connection.
+        let _ = group.map(|group| kill_process_group(group, Signal::KILL));
+    }
+}
+
+/// Returns the command that starts the server on the host of a URL. It runs as the service's user,
+/// whose keys it needs.
+fn ssh(url: &Url, limit: Duration) -> Command {
+    let mut command = limits::shell("", 0, limit, None);
+    command.args(["ssh", "-oBatchMode=yes", "-oSendEnv=GIT_PROTOCOL"]);
+    if let Some(port) = url.port() {
+        command.args(["-p", &port.to_string()]);
+    }
+    if !url.username().is_empty() {
+        command.arg("-l").arg(decode(url.username()));
+    }
+    let host = match url.host() {
+        Some(Host::Ipv6(address)) => address.to_string(),
+        host => host.map(|host| host.to_string()).unwrap_or_default(),
+    };
+    command.arg("--").arg(decode(&host)).arg(remote_command(url.path()));
+    environment::remove_variables(&mut command);
+    // The host gets the language of ssh.
+    command.env("LC_ALL", "C");
+    command
+}
+
+/// Returns the command that the shell of the host runs.
+fn remote_command(path: &str) -> OsString {
+    let path: Vec<u8> = percent_decode_str(path).collect();
+    // Git has this form for the home directory of a user.
+    let path = path.strip_prefix(b"/").filter(|path| path.starts_with(b"~")).unwrap_or(&path);
+    let mut command = b"git-upload-pack '".to_vec();
+    for byte in path {
+        match byte {
+            // Some shells replace an exclamation mark in a quoted text.
+            b'\'' | b'!' => command.extend([b'\'', b'\\', *byte, b'\'']),
+            byte => command.push(*byte),
+        }
+    }
+    command.push(b'\'');
+    OsString::from_vec(command)
+}
+
+fn decode(part: &str) -> OsString {
+    OsString::from_vec(percent_decode_str(part).collect())
+}
+
+/// Returns the command that serves a repository on this disk, and its user: who may have prepared
+/// the repository to attack its reader.
+fn upload_pack(path: &Path, limit: Duration) -> Result<(Command, Option<UnprivilegedUser>), Error> {
+    let directory = git_directory(path)?;
+    let user = UnprivilegedUser::reader_of(&directory).map_err(Error::io(&directory))?;
+    let git = Git { user, ..Git::in_directory(Path::new("/")) };
+    let mut command = git.command(&["upload-pack", "--strict"], limit);
+    command.arg(directory);
+    Ok((command, user))
+}
+
+/// Returns the directory of git for the path of a `file:` URL, or the file that names it, in the
+/// order in which git looks for them. Git itself looks for no other one, which could belong to
+/// another user.
+fn git_directory(path: &Path) -> Result<PathBuf, Error> {
+    let with_suffix = with_suffix(path);
+    let candidates = [&path.join(".git"), path, &with_suffix.join(".git"), &with_suffix];
+    let found = candidates.into_iter().find(|path| path.is_file() || path.join("HEAD").exists());
+    found.map(Path::to_owned).ok_or_else(|| {
+        let path = path.display();
+        Error::RepositoryNotFound(format!("'{path}' does not appear to be a git repository"))
+    })
+}
+
+/// Returns the path with the suffix of bare repositories, which a URL may omit.
+pub(in crate::source) fn with_suffix(path: &Path) -> PathBuf {
+    let mut path = path.as_os_str().to_owned();
+    path.push(".git");
+    path.into()
+}
+
+#[cfg(test)]
+mod tests;
