@@ -304,22 +304,14 @@ fn from_url(url: &Url) -> Result<Origin, Error> {
         ));
     }
     let host = url.host_str().unwrap_or_default();
-    let parts = [url.username(), host, url.path()];
-    let [user, decoded_host, path] =
-        parts.map(|part| percent_decode_str(part).collect::<Vec<u8>>());
-    let is_control = |byte: &u8| byte.is_ascii_control();
-    if [&user, &decoded_host, &path].into_iter().flatten().any(is_control) {
-        return Err(invalid("the URL has an encoded control character; remove it"));
-    }
     // Git takes the host for the first component of the path.
     if url.scheme() == "file" && !host.is_empty() {
         return Err(invalid(FILE_URL_WITH_HOST));
     }
-    // A program would take it for an option.
-    let is_option = |part: &[u8]| part.starts_with(b"-");
-    if is_option(&decoded_host) || is_option(&user) || (host.is_empty() && url.scheme() != "file") {
+    if host.is_empty() && url.scheme() != "file" {
         return Err(invalid("the URL has no host"));
     }
+    check_parts(url, host)?;
     let parts: Vec<&str> =
         url.path_segments().into_iter().flatten().filter(|part| !part.is_empty()).collect();
     let Some(last) = parts.last() else { return Err(invalid("the URL has no repository path")) };
@@ -330,6 +322,25 @@ fn from_url(url: &Url) -> Result<Origin, Error> {
         _ => slug(host),
     };
     Ok(Origin { location: Location::Url(url.clone()), owner, name })
+}
+
+/// Rejects parts of a URL that ssh, or a shell that it starts, would take for an option or a
+/// command.
+fn check_parts(url: &Url, host: &str) -> Result<(), Error> {
+    if percent_decode_str(url.path()).any(|byte| byte.is_ascii_control()) {
+        return Err(invalid("the path of the URL has an encoded control character; remove it"));
+    }
+    for part in [url.username(), host] {
+        let part: Vec<u8> = percent_decode_str(part).collect();
+        let is_valid = |byte: &u8| byte.is_ascii_alphanumeric() || b"._-+@:[]".contains(byte);
+        if part.starts_with(b"-") || !part.iter().all(is_valid) {
+            return Err(invalid(
+                "the user name or the host of the URL starts with \"-\", or has a character that \
+                is neither a letter of English nor a digit nor one of . _ - + @ :",
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// Converts a text to a part of a namespace: letters, digits, `.`, `_` and `-`.

@@ -1,13 +1,15 @@
 //! Unprivileged users, which run programs on untrusted content if the service is root. An attacker
 //! who takes over such a program does not get the rights of root.
 
+use std::ffi::OsString;
 use std::fs::{self, Metadata};
 use std::io;
 use std::marker::PhantomData;
 use std::os::unix::fs::MetadataExt as _;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use nix::unistd::{Gid, Uid, User, setfsgid, setfsuid};
+use rustix::io::Errno;
 use rustix::process::{getegid, geteuid, getgroups};
 use rustix::thread::set_thread_groups;
 
@@ -20,9 +22,14 @@ use rustix::thread::set_thread_groups;
 const GIT_ID: u32 = 65_527;
 /// Id of the user of git for ssh and `file:` URLs.
 const PRIVATE_GIT_ID: u32 = 65_528;
+/// Id of the user of git for repositories that several users of the machine can change.
+const SHARED_GIT_ID: u32 = 65_529;
 /// Id of the user of parsers. Git has network access and no filter of system calls, so it must not
 /// be able to signal parsers.
 const PARSERS_ID: u32 = 65_526;
+
+/// Maximum number of links on the way to a path, as in the kernel.
+const MAX_LINKS: usize = 40;
 
 /// User that runs a program for a service that is root.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,8 +43,11 @@ pub struct UnprivilegedUser {
 impl UnprivilegedUser {
     /// User that exists only for git, without an account.
     pub const GIT: Self = Self { uid: GIT_ID, gid: GIT_ID };
-    /// User that exists only for git, for repositories that not every caller may request.
+    /// User that exists only for git, for the copies of ssh and `file:` URLs. Only callers with the
+    /// scope `ingest:local` can request these.
     pub const PRIVATE_GIT: Self = Self { uid: PRIVATE_GIT_ID, gid: PRIVATE_GIT_ID };
+    /// User that exists only for git, for repositories on this disk that several users can change.
+    pub const SHARED_GIT: Self = Self { uid: SHARED_GIT_ID, gid: SHARED_GIT_ID };
     /// User that exists only for parsers, without an account.
     pub const PARSERS: Self = Self { uid: PARSERS_ID, gid: PARSERS_ID };
 
@@ -47,24 +57,23 @@ impl UnprivilegedUser {
         geteuid().is_root().then_some(self)
     }
 
-    /// Returns the user that runs git on the repository at an absolute path: the owner of the path.
-    /// If that is root, the owner of the innermost directory around it, or of a link that leads to
-    /// it, that is not root's. If other users can write to one of these, [`Self::PRIVATE_GIT`].
-    /// `None` if only root can change what is found at the path, or the service is not root.
-    pub fn reader_of(path: &Path) -> io::Result<Option<Self>> {
+    /// Returns the user that runs git on the repository at an absolute path, and the path without
+    /// symbolic links. The user can change the repository, and so could attack the git that reads
+    /// it.
+    ///
+    /// It is the owner of the path. If that is root, it is the owner of the last directory or link
+    /// on the way to it that does not belong to root. If other users can write to a directory on
+    /// the way, it is [`Self::SHARED_GIT`]. It is `None` if only root can change what the path
+    /// leads to, or the service is not root.
+    pub fn reader_of(path: &Path) -> io::Result<(PathBuf, Option<Self>)> {
+        let visited = visit(path)?;
+        let real = visited.last().map_or_else(|| path.to_owned(), |(path, _)| path.clone());
         if !geteuid().is_root() {
-            return Ok(None);
+            return Ok((real, None));
         }
-        let real = fs::canonicalize(path)?;
-        let mut is_of_root_only = true;
-        for part in real.ancestors().chain(path.ancestors()) {
-            let found = fs::symlink_metadata(part)?;
-            if let Some(owner) = Self::of_owner(found.uid()) {
-                return Ok(Some(owner));
-            }
-            is_of_root_only &= !is_open_to_others(&found, part == real);
-        }
-        Ok(if is_of_root_only { None } else { Some(Self::PRIVATE_GIT) })
+        let owner = visited.iter().rev().find_map(|(_, found)| Self::of_owner(found.uid()));
+        let is_open = visited.iter().any(|(path, found)| is_open_to_others(found, *path == real));
+        Ok((real, owner.or_else(|| is_open.then_some(Self::SHARED_GIT))))
     }
 
     /// Returns the owner of a directory by id, unless that is root or the service is not root. Its
@@ -125,12 +134,51 @@ impl UnprivilegedUser {
     }
 }
 
-/// Returns whether others than root can change what is found at a path by changing this part of it.
-fn is_open_to_others(part: &Metadata, is_end: bool) -> bool {
-    let of_others = if part.gid() == 0 { 0o002 } else { 0o022 };
-    // In a directory like `/tmp`, nobody can replace the files of root.
-    let is_sticky = !is_end && part.mode() & 0o1000 != 0;
-    !part.is_symlink() && part.mode() & of_others != 0 && !is_sticky
+/// Returns the directories and links through which an absolute path leads, and at last its end.
+fn visit(path: &Path) -> io::Result<Vec<(PathBuf, Metadata)>> {
+    let parts = |path: &Path| -> Vec<OsString> {
+        let parts = path.components().rev();
+        let parts =
+            parts.filter(|part| matches!(part, Component::Normal(_) | Component::ParentDir));
+        parts.map(|part| part.as_os_str().to_owned()).collect()
+    };
+    // The next part is the last one.
+    let (mut left, mut links) = (parts(path), 0);
+    let mut current = PathBuf::from("/");
+    let mut visited = vec![(current.clone(), fs::symlink_metadata(&current)?)];
+    while let Some(part) = left.pop() {
+        if part == ".." {
+            current.pop();
+            continue;
+        }
+        let next = current.join(part);
+        let found = fs::symlink_metadata(&next)?;
+        if found.is_symlink() {
+            links += 1;
+            if links > MAX_LINKS {
+                return Err(Errno::LOOP.into());
+            }
+            let target = fs::read_link(&next)?;
+            left.extend(parts(&target));
+            if target.is_absolute() {
+                current = PathBuf::from("/");
+            }
+        } else {
+            current.clone_from(&next);
+        }
+        visited.push((next, found));
+    }
+    // The last part may lead back to a directory that was visited before.
+    let end = fs::symlink_metadata(&current)?;
+    visited.push((current, end));
+    Ok(visited)
+}
+
+/// Returns whether users other than root can replace or add entries of this directory.
+fn is_open_to_others(directory: &Metadata, is_end: bool) -> bool {
+    // In a directory like `/tmp`, only root can replace the files of root.
+    let is_sticky = !is_end && directory.mode() & 0o1000 != 0;
+    !directory.is_symlink() && directory.mode() & 0o022 != 0 && !is_sticky
 }
 
 /// A thread's access to files as another user; see [`UnprivilegedUser::access_files`].
@@ -164,7 +212,7 @@ fn current_fsgid() -> Gid {
 #[cfg(test)]
 mod tests {
     use std::fs::Permissions;
-    use std::os::unix::fs::{PermissionsExt as _, chown};
+    use std::os::unix::fs::{PermissionsExt as _, chown, lchown, symlink};
 
     use super::*;
 
@@ -197,44 +245,58 @@ mod tests {
     #[test]
     fn owner_of_a_directory_is_used_only_by_root() {
         let directory = tempfile::tempdir().expect("a directory");
-        let reader = || UnprivilegedUser::reader_of(directory.path()).expect("a directory");
-        assert_eq!(reader(), None, "the service's own user");
+        let (real, reader) = UnprivilegedUser::reader_of(directory.path()).expect("a directory");
+        assert_eq!(reader, None, "the service's own user");
+        assert_eq!(real, fs::canonicalize(&directory).expect("a directory"));
         let own = geteuid().is_root().then_some(UnprivilegedUser::GIT);
         assert_eq!(UnprivilegedUser::GIT.if_root(), own);
     }
 
-    /// Root reads only what nobody else can replace.
     #[test]
-    fn reader_is_who_can_change_what_is_read() {
+    fn root_reads_only_what_no_other_user_can_change() {
         if !mc_testkit::runs_as_root("only root can give a directory to another user") {
             return;
         }
         let directory = tempfile::tempdir().expect("a directory");
-        let [outer, inner] = ["outer", "outer/inner"].map(|name| directory.path().join(name));
+        let root = fs::canonicalize(&directory).expect("a directory");
+        let [outer, inner] = ["outer", "outer/inner"].map(|name| root.join(name));
         fs::create_dir_all(&inner).expect("a directory");
-        let reader = |path: &Path| UnprivilegedUser::reader_of(path).expect("a path");
+        let reader = |path: &Path| {
+            let (real, user) = UnprivilegedUser::reader_of(path).expect("a path");
+            assert_eq!(real, inner, "{}", path.display());
+            user
+        };
         let set_mode = |path: &Path, mode| {
             fs::set_permissions(path, Permissions::from_mode(mode)).expect("permissions");
         };
-        assert_eq!(reader(&inner), None);
-        for (mode, is_safe) in [(0o777, false), (0o1777, true), (0o755, true)] {
+        let shared = Some(UnprivilegedUser::SHARED_GIT);
+        for (mode, expected) in [(0o777, shared), (0o775, shared), (0o1777, None), (0o755, None)] {
             set_mode(&outer, mode);
-            assert_eq!(reader(&inner).is_none(), is_safe, "{mode:o}");
+            assert_eq!(reader(&inner), expected, "{mode:o}");
         }
         set_mode(&inner, 0o1777);
-        assert_eq!(reader(&inner), Some(UnprivilegedUser::PRIVATE_GIT));
+        assert_eq!(reader(&inner), shared);
         set_mode(&inner, 0o755);
 
+        // A link of root leads to a link of another user, which leads to a directory of root.
         let alice = Some(UnprivilegedUser { uid: 54_321, gid: GIT_ID });
-        let link = directory.path().join("link");
-        std::os::unix::fs::symlink(&inner, &link).expect("a link");
-        assert_eq!(reader(&link), None);
-        std::os::unix::fs::lchown(&link, Some(54_321), None).expect("a new owner");
+        let [link, second, home] = ["link", "home/second", "home"].map(|name| root.join(name));
+        fs::create_dir(&home).expect("a directory");
+        symlink("../outer/./inner", &second).expect("a link");
+        symlink(&second, &link).expect("a link");
+        assert_eq!((reader(&link), reader(&home.join("../link"))), (None, None));
+        lchown(&second, Some(54_321), None).expect("a new owner");
         assert_eq!(reader(&link), alice);
         chown(&outer, Some(54_321), None).expect("a new owner");
         assert_eq!(reader(&inner), alice);
-        let missing = UnprivilegedUser::reader_of(&directory.path().join("none"));
-        assert_eq!(missing.expect_err("no path").kind(), io::ErrorKind::NotFound);
+
+        let error = |name| {
+            let error = UnprivilegedUser::reader_of(&root.join(name)).expect_err("no path");
+            Errno::from_io_error(&error).expect("an error of the system")
+        };
+        assert_eq!(error("none"), Errno::NOENT);
+        symlink("circle", root.join("circle")).expect("a link");
+        assert_eq!(error("circle"), Errno::LOOP);
     }
 
     #[test]
@@ -277,7 +339,7 @@ mod tests {
         let directory = tempfile::tempdir().expect("a directory");
         let owner_with_group = |uid, group| {
             chown(directory.path(), Some(uid), Some(group)).expect("a new owner");
-            UnprivilegedUser::reader_of(directory.path()).expect("a directory")
+            UnprivilegedUser::reader_of(directory.path()).expect("a directory").1
         };
         for group in [0, 54_322] {
             let without_account = Some(UnprivilegedUser { uid: 54_321, gid: GIT_ID });

@@ -73,8 +73,8 @@ proptest! {
         lines in 4_usize..20,
         overlap in 0_usize..4,
     ) {
-        // Its scanner passes any character to `isdigit`, which reads beyond a table of 256. In the
-        // service, only a child process would crash.
+        // The scanner for bash calls `isdigit` with any character, which reads outside of its
+        // table. The service parses in child processes, so only those can crash.
         let text = if language == "bash" { text.replace(|c| c > '\u{ff}', "") } else { text };
         check(language, &text, Limits { bytes, lines, overlap });
     }

@@ -10,7 +10,7 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use rustix::io::Errno;
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Pid, Signal, geteuid, kill_process_group};
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::{Child, Command};
 use tokio_util::sync::CancellationToken;
@@ -71,6 +71,11 @@ pub(super) fn user_of(url: &Url) -> Option<UnprivilegedUser> {
     user.if_root()
 }
 
+/// Returns whether there is nothing at the path of the error.
+pub(super) fn is_missing(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
+}
+
 fn is_http(url: &Url) -> bool {
     matches!(url.scheme(), "http" | "https")
 }
@@ -82,14 +87,14 @@ impl Git {
     }
 
     /// Returns git in a directory of a user of this machine. If the service is root, git runs as
-    /// the user who may have prepared the repository to attack its reader.
+    /// the user that can change the repository, and so could attack the git that reads it.
     pub fn in_place(directory: &Path) -> Result<Self, Error> {
         let io = Error::io(directory);
-        let mut user = UnprivilegedUser::reader_of(directory).map_err(&io)?;
+        let (_, mut user) = UnprivilegedUser::reader_of(directory).map_err(&io)?;
         if user.is_none() {
             user = match UnprivilegedUser::reader_of(&directory.join(".git")) {
-                Err(error) if error.kind() == ErrorKind::NotFound => None,
-                user => user.map_err(io)?,
+                Err(error) if is_missing(&error) => None,
+                reader => reader.map_err(io)?.1,
             };
         }
         Ok(Self { user, ..Self::in_directory(directory) })
@@ -264,6 +269,11 @@ impl Git {
         for setting in SETTINGS {
             command.args(["-c", setting]);
         }
+        // As root, git itself rejects a repository of another user, which it finds above the
+        // directory or by a `.git` file.
+        if self.user.is_some() || !geteuid().is_root() {
+            command.args(["-c", "safe.directory=*"]);
+        }
         for setting in &self.settings {
             command.args(["-c", setting]);
         }
@@ -423,16 +433,19 @@ fn is_not_found(line: &str) -> bool {
     is_missing || NOT_FOUND_MESSAGES.iter().any(|message| line.contains(message))
 }
 
-/// Messages of a git whose connection was closed. Its server knows why.
+/// Messages of a git whose connection was closed. The error stream of the server has the cause.
 const CLOSED_MESSAGES: &[&str] = &[
     "Could not read from remote repository",
-    "the remote end hung up",
-    "read(remote input) failed",
     "Copying data between",
+    "early EOF",
+    "invalid index-pack output",
+    "read(remote input) failed",
+    "the remote end hung up",
+    "unexpected disconnect",
 ];
 
-/// Returns the line of the error streams of git and its server that tells most: the first fatal
-/// error with a cause, else the message of ssh, else another fatal error, else the last line.
+/// Returns the most specific line of the error streams of git and its server: the first fatal error
+/// with a cause, else the message of ssh, else another fatal error, else the last line.
 fn reason(stderr: &str) -> String {
     let lines = || stderr.lines().map(str::trim).filter(|line| !line.is_empty());
     let fatal = || lines().filter(|line| line.starts_with("fatal:") || line.starts_with("error:"));

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs::File;
-use std::io::{ErrorKind, Read as _};
+use std::io::Read as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
@@ -12,8 +12,8 @@ use rustix::fs::{Mode, OFlags, open};
 use rustix::io::Errno;
 use tokio_util::sync::CancellationToken;
 
-use super::git::Git;
 use super::git::server::with_suffix;
+use super::git::{Git, is_missing};
 use super::{LOCAL_LIMIT, Location};
 use crate::Error;
 use crate::protected::{Snapshot, local_path};
@@ -32,7 +32,7 @@ pub(super) async fn check(
 ) -> Result<(), Error> {
     for directory in directories(location)? {
         let git = match Git::in_place(&directory) {
-            Err(Error::Io { cause, .. }) if cause.kind() == ErrorKind::NotFound => continue,
+            Err(Error::Io { cause, .. }) if is_missing(&cause) => continue,
             git => git?,
         };
         let arguments = ["rev-parse", "--absolute-git-dir", "--git-common-dir"];
@@ -51,7 +51,7 @@ pub(super) async fn check(
     Ok(())
 }
 
-/// Returns the directories in which git looks for the repository of a location.
+/// Returns the directories of a location in which git looks for a repository, in any order.
 fn directories(location: &Location) -> Result<Vec<PathBuf>, Error> {
     let Some(path) = local_path(location)? else { return Ok(Vec::new()) };
     match location {

@@ -68,6 +68,8 @@ fn location_that_is_unsafe_for_git_is_rejected() {
         "ssh://-oProxyCommand=x/acme/cart",
         "ssh://%2DoProxyCommand=x/acme/cart",
         "ssh://%2DoProxyCommand=x@example.org/acme/cart",
+        "ssh://$(x)@example.org/acme/cart",
+        "ssh://%24%28x%29/acme/cart",
         "ssh://example.org/acme/cart%00",
         "file:///srv/git/a%0Ab",
         "https://example.org/",

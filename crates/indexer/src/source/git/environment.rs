@@ -28,8 +28,6 @@ pub(super) const SETTINGS: &[&str] = &[
     "protocol.allow=never",
     "protocol.fd.allow=always",
     "protocol.https.allow=always",
-    // Directories of other users may be read; nothing in them is run.
-    "safe.directory=*",
     "submodule.recurse=false",
     // Everything is fetched from the requested URL, even if the host names others.
     "transfer.bundleURI=false",
@@ -44,6 +42,7 @@ const REMOVED_VARIABLES: &str = "
     GIT_ALTERNATE_OBJECT_DIRECTORIES GIT_ASKPASS GIT_COMMON_DIR GIT_CONFIG GIT_CONFIG_COUNT
     GIT_CONFIG_PARAMETERS GIT_DIR GIT_EXEC_PATH GIT_EXTERNAL_DIFF GIT_INDEX_FILE GIT_NAMESPACE
     GIT_OBJECT_DIRECTORY GIT_PROXY_COMMAND GIT_SSH GIT_TEMPLATE_DIR GIT_WORK_TREE SSH_ASKPASS
+    SUDO_UID
 ";
 
 /// Environment variables that git gets if it runs as another user. Other variables may contain
@@ -77,7 +76,7 @@ impl Git {
             .env("GIT_ALLOW_PROTOCOL", protocol)
             .env("GIT_NO_REPLACE_OBJECTS", "1")
             .env("GIT_OPTIONAL_LOCKS", "0")
-            // A second git can't use the connection of the first one to its server.
+            // A lazy fetch starts a second git, which cannot share the connection.
             .env("GIT_NO_LAZY_FETCH", if protocol == "https" { "0" } else { "1" })
             .env("LC_ALL", "C");
     }

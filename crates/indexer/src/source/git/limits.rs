@@ -57,8 +57,9 @@ fn arguments(file_bytes: u64, time: Duration, user: Option<UnprivilegedUser>) ->
     // One block more, so that a file that reached the limit is larger than `file_bytes`.
     let blocks = file_bytes.max(MIN_FILE_BYTES) / BLOCK_BYTES + 1;
     let cpu = time.as_secs().saturating_mul(CPU_SECONDS).saturating_add(MIN_CPU_SECONDS);
-    let is_only_for_git =
-        [UnprivilegedUser::GIT, UnprivilegedUser::PRIVATE_GIT].map(Some).contains(&user);
+    let of_git =
+        [UnprivilegedUser::GIT, UnprivilegedUser::PRIVATE_GIT, UnprivilegedUser::SHARED_GIT];
+    let is_only_for_git = user.is_some_and(|user| of_git.contains(&user));
     let processes = if is_only_for_git { MAX_PROCESSES } else { "" };
     [MEMORY_KIB.to_owned(), blocks.to_string(), cpu.to_string(), processes.to_owned()]
 }

@@ -24,7 +24,7 @@ use crate::Error;
 use crate::protected::file_path;
 use mc_sandbox::UnprivilegedUser;
 
-/// Remote of a git that is connected to a server: the descriptor that [`limits::CONNECT`] opens.
+/// Remote of a git that is connected to a server: the descriptor that [`limits::CONNECTION`] opens.
 pub(super) const REMOTE: &str = "fd::3";
 /// Time for a server to exit after its connection was closed.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -121,28 +121,44 @@ fn decode(part: &str) -> OsString {
     OsString::from_vec(percent_decode_str(part).collect())
 }
 
-/// Returns the command that serves a repository on this disk, and its user: who may have prepared
-/// the repository to attack its reader.
+/// Returns the command that serves a repository on this disk, and its user: the one that can change
+/// the repository, and so could attack the git that reads it.
 fn upload_pack(path: &Path, limit: Duration) -> Result<(Command, Option<UnprivilegedUser>), Error> {
-    let directory = git_directory(path)?;
-    let user = UnprivilegedUser::reader_of(&directory).map_err(Error::io(&directory))?;
+    let found = git_directory(path)?;
+    let (directory, user) = UnprivilegedUser::reader_of(&found).map_err(Error::io(&found))?;
+    if let Some(user) = user
+        && let Some(closed) =
+            user.first_closed_directory(if found.is_file() { path } else { &found })
+    {
+        let [path, closed] = [path, &closed].map(|path| path.display().to_string());
+        return Err(Error::ClosedDirectory { uid: user.uid, path, closed });
+    }
     let git = Git { user, ..Git::in_directory(Path::new("/")) };
     let mut command = git.command(&["upload-pack", "--strict"], limit);
     command.arg(directory);
     Ok((command, user))
 }
 
-/// Returns the directory of git for the path of a `file:` URL, or the file that names it, in the
-/// order in which git looks for them. Git itself looks for no other one, which could belong to
-/// another user.
+/// Returns the directory of git for the path of a `file:` URL, or its file `.git`, in the order in
+/// which git looks for them. `--strict` stops git from looking further: it could find a repository
+/// of another user.
 fn git_directory(path: &Path) -> Result<PathBuf, Error> {
-    let with_suffix = with_suffix(path);
-    let candidates = [&path.join(".git"), path, &with_suffix.join(".git"), &with_suffix];
-    let found = candidates.into_iter().find(|path| path.is_file() || path.join("HEAD").exists());
-    found.map(Path::to_owned).ok_or_else(|| {
-        let path = path.display();
-        Error::RepositoryNotFound(format!("'{path}' does not appear to be a git repository"))
-    })
+    for path in [path, &with_suffix(path)] {
+        let inner = path.join(".git");
+        if inner.is_file() || is_of_git(&inner) {
+            return Ok(inner);
+        }
+        if is_of_git(path) {
+            return Ok(path.to_owned());
+        }
+    }
+    let path = path.display();
+    Err(Error::RepositoryNotFound(format!("'{path}' does not appear to be a git repository")))
+}
+
+fn is_of_git(directory: &Path) -> bool {
+    directory.join("HEAD").symlink_metadata().is_ok()
+        && ["objects", "refs"].iter().all(|name| directory.join(name).is_dir())
 }
 
 /// Returns the path with the suffix of bare repositories, which a URL may omit.

@@ -199,6 +199,32 @@ async fn git_of_root_reads_a_directory_in_place_as_its_owner() {
     assert_eq!(shell(&git, "id -u; id -G").await.expect("a shell"), ids);
 }
 
+/// Git looks for a repository in the directories above, too.
+#[tokio::test]
+async fn git_of_root_rejects_a_repository_of_another_user_above() {
+    if !mc_testkit::runs_as_root("only root can give a directory to another user") {
+        return;
+    }
+    let outer = tempfile::tempdir().expect("a directory");
+    let (git_directory, inner) = (outer.path().join(".git"), outer.path().join("inner"));
+    for path in [&git_directory, &inner] {
+        fs::create_dir(path).expect("a directory");
+    }
+    let cancel = CancellationToken::new();
+    let git = Git::in_directory(outer.path());
+    git.run(&["init", "--quiet"], LIMIT, &cancel).await.expect("a repository");
+    let git = Git::in_place(&inner).expect("a directory");
+    assert_eq!(git.user(), None);
+    let find = ["rev-parse", "--absolute-git-dir"];
+    git.run(&find, LIMIT, &cancel).await.expect("a repository of root");
+    // As in /tmp, where anybody can create it.
+    fs::set_permissions(outer.path(), Permissions::from_mode(0o1777)).expect("permissions");
+    chown(&git_directory, Some(54_321), Some(54_321)).expect("a new owner");
+    assert_eq!(Git::in_place(&inner).expect("a directory").user(), None);
+    let error = git.run(&find, LIMIT, &cancel).await.expect_err("a repository of another user");
+    assert!(error.to_string().contains("dubious ownership"), "{error}");
+}
+
 /// Runs a future of a service that is root and lacks capabilities, as in many containers.
 #[cfg(target_os = "linux")]
 fn block_on_without<T: Send>(

@@ -67,6 +67,12 @@ async fn repository_that_leads_into_a_protected_directory_is_rejected() {
     let protected = ProtectedDirectories::with_data_dir(&data);
     let [by_file, borrowing] = [by_file, borrowing].map(|path| path.display().to_string());
     let by_link = format!("file://{}/link", root.path().display());
+    // Git accepts such a file of any name, but the service does not.
+    fs::copy(Path::new(&by_file).join(".git"), root.path().join("list")).expect("file");
+    let list = parse(&format!("file://{}/list", root.path().display())).expect("a location");
+    let cancel = CancellationToken::new();
+    let error = checkout_anywhere(&list, "", cache.path(), &cancel).await.expect_err("a file");
+    assert!(matches!(error, Error::RepositoryNotFound(_)), "{error}");
     for (location, requested_ref) in
         [(&by_file, ""), (&by_file, "main"), (&borrowing, ""), (&borrowing, "main"), (&by_link, "")]
     {
