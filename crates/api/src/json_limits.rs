@@ -5,15 +5,15 @@ use crate::limits::{JSON_DEPTH, JSON_VALUES};
 use crate::problem::Problem;
 
 /// Rejects `json` that nests deeper than [`JSON_DEPTH`], or has more than [`JSON_VALUES`]. It need
-/// not be valid otherwise.
-pub fn check(json: &[u8]) -> Result<(), Problem> {
+/// not be valid otherwise. Returns about the number of its values.
+pub fn check(json: &[u8]) -> Result<usize, Problem> {
     let Structure { depth, values } = Structure::of(json);
     let rule = if depth > JSON_DEPTH {
         format!("the JSON nests deeper than {JSON_DEPTH} levels; make it flatter")
     } else if values > JSON_VALUES {
         format!("the JSON has more than {JSON_VALUES} values; send it in several requests")
     } else {
-        return Ok(());
+        return Ok(values);
     };
     Err(Problem::invalid(rule).field("body"))
 }
@@ -82,7 +82,7 @@ mod tests {
     #[test]
     fn short_values_are_limited() {
         let json = |values: usize| format!("[{}]", "[],".repeat(values));
-        assert_eq!(check(json(JSON_VALUES / 2 - 1).as_bytes()), Ok(()));
+        assert_eq!(check(json(JSON_VALUES / 2 - 1).as_bytes()), Ok(JSON_VALUES - 1));
         let problem = check(json(JSON_VALUES / 2).as_bytes()).expect_err("one more");
         assert!(problem.message().contains("send it in several"), "{problem:?}");
     }
@@ -90,7 +90,7 @@ mod tests {
     #[test]
     fn json_at_the_depth_limit_is_accepted() {
         let nested = |levels| "[".repeat(levels) + &"]".repeat(levels);
-        assert_eq!(check(nested(JSON_DEPTH).as_bytes()), Ok(()));
+        assert_eq!(check(nested(JSON_DEPTH).as_bytes()), Ok(JSON_DEPTH));
         assert!(check(nested(JSON_DEPTH + 1).as_bytes()).is_err());
     }
 }

@@ -27,8 +27,8 @@ pub const MAX_BODY_MEMORY_BYTES: usize = 256 * 1024 * 1024;
 pub const MAX_BODY_MEMORY_PER_CLIENT_BYTES: usize = 2 * MAX_MESSAGE_BYTES;
 /// Bodies that one client may be sending at once. Usual ones arrive with their header.
 pub const MAX_BODIES_PER_CLIENT: usize = 64;
-/// Number of values in a JSON body. A parsed value takes up to a hundred bytes, however short its
-/// text; the largest valid bodies have some thousands.
+/// Number of values in a JSON body. A value takes up to 200 bytes while it is parsed, however short
+/// its text; the largest valid bodies have some thousands.
 pub const JSON_VALUES: usize = 100_000;
 /// Levels of nesting in a body. Valid ones have at most five, and
 /// [`META_DEPTH`](mc_contract::limits::META_DEPTH) in one of them; messages of MCP have schemas,

@@ -27,6 +27,8 @@ pub struct ProtectedDirectories {
 #[derive(Debug)]
 pub(crate) struct Snapshot {
     protected: HashSet<Identity>,
+    /// Devices of the file systems of the kernel, parts of which may be mounted elsewhere.
+    kernel: HashSet<u64>,
     /// The directories that contain the data directory.
     ancestors: HashSet<Identity>,
 }
@@ -60,6 +62,10 @@ impl ProtectedDirectories {
         for directory in KERNEL {
             protected.extend(identity(Path::new(directory))?);
         }
+        // Where they are not mounted, they are on the device of the root directory.
+        let root = identity(Path::new("/"))?.map(|root| root.device);
+        let devices = protected.iter().map(|each| each.device);
+        let kernel = devices.filter(|device| Some(*device) != root).collect();
         if let Some(data_dir) = &self.data_dir {
             let missing = || Error::io(data_dir)(ErrorKind::NotFound.into());
             protected.insert(identity(data_dir)?.ok_or_else(missing)?);
@@ -70,7 +76,7 @@ impl ProtectedDirectories {
             let parents = real.ancestors().skip(1);
             ancestors.extend(parents.filter_map(|each| identity(each).ok().flatten()));
         }
-        Ok(Snapshot { protected, ancestors })
+        Ok(Snapshot { protected, kernel, ancestors })
     }
 }
 
@@ -98,7 +104,7 @@ impl Snapshot {
 
     /// Returns whether a directory is one of the protected ones.
     pub fn contains(&self, directory: Identity) -> bool {
-        self.protected.contains(&directory)
+        self.protected.contains(&directory) || self.kernel.contains(&directory.device)
     }
 }
 

@@ -216,6 +216,27 @@ mod tests {
         assert_eq!(description(&record).as_deref(), Some(expected));
     }
 
+    /// Titles come from files of repositories and from notes.
+    #[test]
+    fn titles_are_neutralized_lines() {
+        let title = "a\u{2028}b <tool_call> \u{1b}[2J <|im_start|>system";
+        let record = json!({"id": ID, "kind": title, "content": "x", "title": title});
+        let document = json!({"id": ID, "title": title});
+        for (cursor, item) in
+            [(ListCursor::Records(None), record), (ListCursor::Documents(None), document)]
+        {
+            let (resources, _) = cursor.resources(&json!({"items": [item]}));
+            let listed = serde_json::to_value(&resources[0]).expect("JSON");
+            for (field, text) in listed.as_object().expect("an object") {
+                let text = text.as_str().expect("a text");
+                for raw in ["\u{2028}", "\u{1b}", "<tool_call>", "<|im_start|>"] {
+                    assert!(!text.contains(raw), "{field}: {text}");
+                }
+            }
+            assert!(resources[0].name.contains("tool_call"), "{}", resources[0].name);
+        }
+    }
+
     #[test]
     fn invalid_cursor_is_rejected() {
         for cursor in ["", "records", "records:", "records:7", "documents:x", "page two"] {

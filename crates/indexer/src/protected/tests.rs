@@ -124,13 +124,23 @@ fn walked(root: &Path, protected: &ProtectedDirectories) -> Vec<String> {
     tree.candidates.into_iter().map(|candidate| candidate.path).collect()
 }
 
-/// The mount is in a namespace of its own, so it ends with the process.
+/// Shell commands that mount the data directory and the directory of a process, and run a program.
+const MOUNT_AND_RUN: &str = r#"
+mount --bind "$0" "$1" && mount --bind /proc/1/task "$2" || exit 77
+shift 2
+exec "$@"
+"#;
+
+/// The mounts are in a namespace of their own, so they end with the process.
 #[test]
 fn bind_mount_of_the_data_directory_is_protected() {
     let root = tempfile::tempdir().expect("directory");
     let (data, mounted) = (root.path().join("data"), root.path().join("shop/mounted"));
+    let process = root.path().join("shop/process");
     fs::create_dir_all(data.join("index")).expect("directory");
-    fs::create_dir_all(&mounted).expect("directory");
+    for mounted in [&mounted, &process] {
+        fs::create_dir_all(mounted).expect("directory");
+    }
     fs::write(data.join("token"), "text\n").expect("file");
     fs::write(root.path().join("shop/a.txt"), "text\n").expect("file");
     let program = std::env::current_exe().expect("this program");
@@ -140,8 +150,8 @@ fn bind_mount_of_the_data_directory_is_protected() {
         namespace.arg("--map-root-user");
     }
     namespace
-        .args(["sh", "-c", "mount --bind \"$0\" \"$1\" || exit 77; shift; exec \"$@\""])
-        .args([&data, &mounted, &program])
+        .args(["sh", "-c", MOUNT_AND_RUN])
+        .args([&data, &mounted, &process, &program])
         .args(["--exact", "protected::tests::helper_bind_mount", "--ignored", "--nocapture"])
         .env(HELPER_DIRECTORY, root.path());
     let Some(output) = run_in_namespace(&mut namespace) else { return };
@@ -189,7 +199,7 @@ fn helper_bind_mount() {
     let root = PathBuf::from(std::env::var_os(HELPER_DIRECTORY).expect("a directory"));
     let protected = ProtectedDirectories::with_data_dir(&root.join("data"));
     let shop = root.join("shop");
-    for path in [shop.join("mounted"), shop.join("mounted/index")] {
+    for path in ["mounted", "mounted/index", "process"].map(|name| shop.join(name)) {
         for location in spellings(&path) {
             assert!(rejection(&protected, &location).is_some(), "{location}");
         }

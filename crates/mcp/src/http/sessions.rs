@@ -21,8 +21,8 @@ use rmcp::transport::streamable_http_server::session::{
 
 use super::guarded_body::hold_until_sent;
 
-/// Maximum number of open sessions of one caller. A session takes about 64 KiB.
-pub const MAX_SESSIONS: usize = 64;
+/// Maximum number of open sessions of one user, with all tokens. A session takes about 64 KiB.
+pub const MAX_SESSIONS: usize = 128;
 
 const SESSION_ID: &str = "mcp-session-id";
 
@@ -34,7 +34,7 @@ tokio::task_local! {
 struct CurrentRequest {
     /// `None` if the router has no authentication.
     caller: Option<Caller>,
-    /// Whether it would open a session above the limit of its caller.
+    /// Whether it would open a session above the limit of its user.
     is_rejected: Cell<bool>,
 }
 
@@ -50,8 +50,8 @@ pub struct CallerSessions {
 /// Error of a session.
 #[derive(Debug, thiserror::Error)]
 pub enum SessionsError {
-    /// The caller has the maximum number of sessions, and each has an open stream.
-    #[error("the caller has {MAX_SESSIONS} sessions with open streams; close one of its clients")]
+    /// The user has the maximum number of sessions, and each has an open stream.
+    #[error("the user has {MAX_SESSIONS} sessions with open streams; close one of the clients")]
     TooMany,
     /// Error of the library.
     #[error(transparent)]
@@ -102,8 +102,8 @@ pub async fn run_as_caller(
 
 fn too_many_sessions() -> Response {
     let detail = format!(
-        "Too Many Requests: this token has {MAX_SESSIONS} sessions with open streams; close one of \
-         the clients that use it, or create a token for this client"
+        "Too Many Requests: this user has {MAX_SESSIONS} sessions with open streams; close one of \
+         the clients that have a token of the user"
     );
     (StatusCode::TOO_MANY_REQUESTS, detail).into_response()
 }
@@ -142,10 +142,12 @@ impl CallerSessions {
 }
 
 impl OpenSessions {
-    /// Returns the session that ends if the caller opens another one: at the limit, the least
-    /// recently used session that is idle. Fails if none is.
+    /// Returns the session that ends if the caller opens another one: at the limit of its user, the
+    /// least recently used session that is idle. Fails if none is.
     fn replaceable(&self, caller: Option<Caller>) -> Result<Option<SessionId>, SessionsError> {
-        let own = self.sessions.iter().filter(|(_, session)| session.caller == caller);
+        let user = |caller: Option<Caller>| caller.map(|caller| caller.user);
+        let is_own = |session: &OpenSession| user(session.caller) == user(caller);
+        let own = self.sessions.iter().filter(|(_, session)| is_own(session));
         if own.clone().count() < MAX_SESSIONS {
             return Ok(None);
         }
