@@ -102,6 +102,15 @@ mod tests {
 
     proptest! {
         #[test]
+        fn cost_in_parts_equals_the_cost_of_the_whole(
+            text in "([a-zA-Zа-я0-9'/.#_😀]{1,8}( |\n|\r\n|  | \n|\n\n|\n  |\t|, )){1,120}"
+        ) {
+            let text = text.repeat(10_000 / text.len() + 1);
+            prop_assert_eq!(cost_within(&text, LINE_TOKENS, usize::MAX).0, cost(&text));
+            prop_assert_eq!(cost_within(&text, 0, usize::MAX).0, count(&text));
+        }
+
+        #[test]
         fn piece_fits_and_is_not_empty(
             text in "[ a-zа-я0-9\n😀.]{1,600}",
             budget in 20usize..400,

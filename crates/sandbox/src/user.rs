@@ -4,6 +4,7 @@
 use std::ffi::OsString;
 use std::fs::{self, Metadata};
 use std::io;
+use std::iter;
 use std::marker::PhantomData;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Component, Path, PathBuf};
@@ -66,13 +67,15 @@ impl UnprivilegedUser {
     /// the way, it is [`Self::SHARED_GIT`]. It is `None` if only root can change what the path
     /// leads to, or the service is not root.
     pub fn reader_of(path: &Path) -> io::Result<(PathBuf, Option<Self>)> {
-        let visited = visit(path)?;
-        let real = visited.last().map_or_else(|| path.to_owned(), |(path, _)| path.clone());
+        let (real, way) = resolve(path)?;
+        let end = fs::symlink_metadata(&real)?;
         if !geteuid().is_root() {
             return Ok((real, None));
         }
-        let owner = visited.iter().rev().find_map(|(_, found)| Self::of_owner(found.uid()));
-        let is_open = visited.iter().any(|(path, found)| is_open_to_others(found, *path == real));
+        let mut from_the_end = iter::once(&end).chain(way.iter().rev());
+        let owner = from_the_end.find_map(|part| Self::of_owner(part.uid()));
+        let is_open =
+            is_open_to_others(&end, true) || way.iter().any(|part| is_open_to_others(part, false));
         Ok((real, owner.or_else(|| is_open.then_some(Self::SHARED_GIT))))
     }
 
@@ -134,8 +137,8 @@ impl UnprivilegedUser {
     }
 }
 
-/// Returns the directories and links through which an absolute path leads, and at last its end.
-fn visit(path: &Path) -> io::Result<Vec<(PathBuf, Metadata)>> {
+/// Returns an absolute path without links, and the directories and links through which it leads.
+fn resolve(path: &Path) -> io::Result<(PathBuf, Vec<Metadata>)> {
     let parts = |path: &Path| -> Vec<OsString> {
         let parts = path.components().rev();
         let parts =
@@ -145,7 +148,7 @@ fn visit(path: &Path) -> io::Result<Vec<(PathBuf, Metadata)>> {
     // The next part is the last one.
     let (mut left, mut links) = (parts(path), 0);
     let mut current = PathBuf::from("/");
-    let mut visited = vec![(current.clone(), fs::symlink_metadata(&current)?)];
+    let mut way = vec![fs::symlink_metadata(&current)?];
     while let Some(part) = left.pop() {
         if part == ".." {
             current.pop();
@@ -164,14 +167,11 @@ fn visit(path: &Path) -> io::Result<Vec<(PathBuf, Metadata)>> {
                 current = PathBuf::from("/");
             }
         } else {
-            current.clone_from(&next);
+            current = next;
         }
-        visited.push((next, found));
+        way.push(found);
     }
-    // The last part may lead back to a directory that was visited before.
-    let end = fs::symlink_metadata(&current)?;
-    visited.push((current, end));
-    Ok(visited)
+    Ok((current, way))
 }
 
 /// Returns whether users other than root can replace or add entries of this directory.

@@ -250,11 +250,7 @@ impl Git {
         let is_closed = stderr.lines().any(|line| line.starts_with(start) && line.ends_with(end));
         let Some(user) = self.user.filter(|_| is_closed) else { return failure(stderr) };
         let closed = user.first_closed_directory(&self.directory);
-        Error::ClosedDirectory {
-            uid: user.uid,
-            path: self.directory.display().to_string(),
-            closed: closed.as_deref().unwrap_or(&self.directory).display().to_string(),
-        }
+        closed_directory(user, &self.directory, closed.as_deref().unwrap_or(&self.directory))
     }
 
     /// Returns a command that ends soon after the time `limit`, even if the service died.
@@ -323,9 +319,8 @@ impl Git {
 
     /// Kills a process with its child processes. If the service may not, does not wait for its end.
     async fn kill(&self, child: &mut Child) -> Result<(), Error> {
-        let group = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
-        let killed = group.map_or(Ok(()), |group| kill_process_group(group, Signal::KILL));
-        let is_forbidden = killed == Err(Errno::PERM) && matches!(child.try_wait(), Ok(None));
+        let is_forbidden =
+            kill_group(child) == Err(Errno::PERM) && matches!(child.try_wait(), Ok(None));
         if is_forbidden {
             return self.user.map_or(Ok(()), |user| {
                 Err(Error::PrivilegesNotDropped { uid: user.uid, cause: Errno::PERM.into() })
@@ -335,6 +330,22 @@ impl Git {
         let _ = child.wait().await;
         Ok(())
     }
+}
+
+/// Returns the error for a path that `user` can't reach, since it can't enter a directory above.
+fn closed_directory(user: UnprivilegedUser, path: &Path, closed: &Path) -> Error {
+    let [path, closed] = [path, closed].map(|path| path.display().to_string());
+    Error::ClosedDirectory { uid: user.uid, path, closed }
+}
+
+/// Returns the process group of a child process that leads one; `None` after it was waited for.
+fn group_of(child: &Child) -> Option<Pid> {
+    child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw)
+}
+
+/// Kills a process with its child processes.
+fn kill_group(child: &Child) -> rustix::io::Result<()> {
+    group_of(child).map_or(Ok(()), |group| kill_process_group(group, Signal::KILL))
 }
 
 /// Starts a command that runs as `user`.

@@ -12,7 +12,7 @@ use rustix::fs::{Mode, OFlags, open};
 use rustix::io::Errno;
 use tokio_util::sync::CancellationToken;
 
-use super::git::server::with_suffix;
+use super::git::server::paths_of_repository;
 use super::git::{Git, is_missing};
 use super::{LOCAL_LIMIT, Location};
 use crate::Error;
@@ -51,12 +51,12 @@ pub(super) async fn check(
     Ok(())
 }
 
-/// Returns the directories of a location in which git looks for a repository, in any order.
+/// Returns the directories of a location in which git looks for a repository.
 fn directories(location: &Location) -> Result<Vec<PathBuf>, Error> {
     let Some(path) = local_path(location)? else { return Ok(Vec::new()) };
     match location {
         Location::Directory(_) => Ok(vec![path]),
-        Location::Url(_) => Ok(vec![with_suffix(&path), path]),
+        Location::Url(_) => Ok(paths_of_repository(&path).into()),
     }
 }
 

@@ -14,12 +14,11 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use percent_encoding::percent_decode_str;
-use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::process::{Child, Command};
 use tokio_util::task::AbortOnDropHandle;
 use url::{Host, Url};
 
-use super::{Git, environment, limits, read, start};
+use super::{Git, closed_directory, environment, kill_group, limits, read, start};
 use crate::Error;
 use crate::protected::file_path;
 use mc_sandbox::UnprivilegedUser;
@@ -72,9 +71,8 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        let group = self.child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
         // A server that may not be killed ends with its connection.
-        let _ = group.map(|group| kill_process_group(group, Signal::KILL));
+        let _ = kill_group(&self.child);
     }
 }
 
@@ -130,8 +128,7 @@ fn upload_pack(path: &Path, limit: Duration) -> Result<(Command, Option<Unprivil
         && let Some(closed) =
             user.first_closed_directory(if found.is_file() { path } else { &found })
     {
-        let [path, closed] = [path, &closed].map(|path| path.display().to_string());
-        return Err(Error::ClosedDirectory { uid: user.uid, path, closed });
+        return Err(closed_directory(user, path, &closed));
     }
     let git = Git { user, ..Git::in_directory(Path::new("/")) };
     let mut command = git.command(&["upload-pack", "--strict"], limit);
@@ -143,13 +140,13 @@ fn upload_pack(path: &Path, limit: Duration) -> Result<(Command, Option<Unprivil
 /// which git looks for them. `--strict` stops git from looking further: it could find a repository
 /// of another user.
 fn git_directory(path: &Path) -> Result<PathBuf, Error> {
-    for path in [path, &with_suffix(path)] {
+    for path in paths_of_repository(path) {
         let inner = path.join(".git");
         if inner.is_file() || is_of_git(&inner) {
             return Ok(inner);
         }
-        if is_of_git(path) {
-            return Ok(path.to_owned());
+        if is_of_git(&path) {
+            return Ok(path);
         }
     }
     let path = path.display();
@@ -161,11 +158,12 @@ fn is_of_git(directory: &Path) -> bool {
         && ["objects", "refs"].iter().all(|name| directory.join(name).is_dir())
 }
 
-/// Returns the path with the suffix of bare repositories, which a URL may omit.
-pub(in crate::source) fn with_suffix(path: &Path) -> PathBuf {
-    let mut path = path.as_os_str().to_owned();
-    path.push(".git");
-    path.into()
+/// Returns the paths at which git looks for the repository of a `file:` URL, in its order: bare
+/// repositories have a suffix, which a URL may omit.
+pub(in crate::source) fn paths_of_repository(path: &Path) -> [PathBuf; 2] {
+    let mut with_suffix = path.as_os_str().to_owned();
+    with_suffix.push(".git");
+    [path.to_owned(), with_suffix.into()]
 }
 
 #[cfg(test)]

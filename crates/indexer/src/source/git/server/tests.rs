@@ -7,6 +7,7 @@ use std::os::unix::fs::{PermissionsExt as _, chown};
 use tokio_util::sync::CancellationToken;
 
 use super::*;
+use crate::source::git::group_of;
 
 /// Maximum time to wait for git.
 const LIMIT: Duration = Duration::from_mins(1);
@@ -100,8 +101,7 @@ async fn server_is_killed_with_its_child_processes() {
     // The stand-in for a program that ssh starts does not end with the connection.
     command.args(["-c", "sleep 600 & wait"]);
     let (server, _connection) = Server::run(command, None).expect("a server");
-    let group = server.child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
-    let group = group.expect("a process");
+    let group = group_of(&server.child).expect("a process");
     let is_running = || rustix::process::test_kill_process_group(group).is_ok();
     assert!(is_running());
     drop(server);
