@@ -10,7 +10,7 @@ use serde_json::Value;
 /// Crates in layers, from the bottom. A crate may use those of lower layers, and those before it in
 /// its own layer.
 const LAYERS: &[&[&str]] = &[
-    &["mc-domain"],
+    &["mc-domain", "mc-processor-time"],
     &[
         "mc-sanitizer",
         "mc-sandbox",

@@ -33,14 +33,17 @@ pub struct Setup {
     pub settings: Vec<(&'static str, OsString)>,
 }
 
-/// Returns settings without limits of rates: a benchmark sends requests as fast as it can. It does
-/// not reach the limit of processor time.
-pub fn without_rate_limits() -> [(&'static str, OsString); 2] {
+/// Returns settings for a benchmark, which sends requests as fast as it can: without limits of
+/// rates, and with limits of processor time that it does not reach. Without these, the service
+/// would not measure the time, which is a part of the cost of a request.
+pub fn without_rate_limits() -> [(&'static str, OsString); 4] {
     [
-        "MEMORY_COPILOT__SERVER__LIMITS__REQUESTS_PER_MINUTE_PER_ADDRESS",
-        "MEMORY_COPILOT__SERVER__LIMITS__UNITS_PER_MINUTE_PER_CALLER",
+        ("MEMORY_COPILOT__SERVER__LIMITS__REQUESTS_PER_MINUTE_PER_ADDRESS", "0"),
+        ("MEMORY_COPILOT__SERVER__LIMITS__UNITS_PER_MINUTE_PER_CALLER", "0"),
+        ("MEMORY_COPILOT__SERVER__LIMITS__PROCESSOR_SECONDS_PER_MINUTE_PER_ADDRESS", "3600"),
+        ("MEMORY_COPILOT__SERVER__LIMITS__PROCESSOR_SECONDS_PER_MINUTE_PER_CALLER", "3600"),
     ]
-    .map(|name| (name, "0".into()))
+    .map(|(name, value)| (name, value.into()))
 }
 
 /// A running service; stopped when dropped.

@@ -1,6 +1,6 @@
 //! The time of one parser for one family, at four lengths.
 
-use mc_sandbox::thread_time;
+use mc_processor_time::thread_time;
 use serde::Serialize;
 
 use super::parsers::Parser;

@@ -65,8 +65,7 @@ impl ApiState {
     ) -> Result<ProjectContext, Problem> {
         let store = self.store.for_project(caller.user, project.id);
         let policy = Arc::new(project.policy.clone());
-        let initiator = self.admission.initiator(caller);
-        let memory = self.memory.with_store(store.clone(), policy).with_initiator(initiator);
+        let memory = self.memory.with_store(store.clone(), policy);
         self.require(caller, &project, permission)?;
         Ok(ProjectContext { project, store, memory })
     }

@@ -21,9 +21,11 @@ use ipnet::IpNet;
 use mc_redis::SharedRateLimits;
 use tower_http::cors::{AllowOrigin, CorsLayer};
 
+use crate::rate_limit::processor_time::ProcessorTimeLimit;
 use crate::rate_limit::shared::SharedLimiter;
 pub use address_rate_limit::AuthFailed;
 use address_rate_limit::limit_address;
+pub use address_rate_limit::limit_unauthenticated;
 use auth_throttle::AuthThrottle;
 pub use authority::{Authority, InvalidAuthority};
 use client_info::resolve_client;
@@ -50,6 +52,9 @@ pub struct IngressConfig {
     /// Failed authentications per minute from one address, and as many started logins; 0 is no
     /// limit.
     pub auth_failures_per_minute_per_address: u32,
+    /// Processor time per minute of the requests from one address that have no token; zero is no
+    /// limit.
+    pub processor_time_per_minute_per_address: Duration,
 }
 
 impl Default for IngressConfig {
@@ -60,6 +65,7 @@ impl Default for IngressConfig {
             trusted_proxies: Vec::new(),
             requests_per_minute_per_address: 60_000,
             auth_failures_per_minute_per_address: 60,
+            processor_time_per_minute_per_address: Duration::from_mins(1),
         }
     }
 }
@@ -74,6 +80,8 @@ struct Inner {
     auth_failures: Option<AuthThrottle>,
     /// Started logins.
     logins: Option<SharedLimiter<ClientNetwork>>,
+    /// Work before authentication, and of requests without it.
+    processor_time: Option<Arc<ProcessorTimeLimit<ClientNetwork>>>,
 }
 
 impl Ingress {
@@ -83,7 +91,8 @@ impl Ingress {
     }
 
     /// Returns an ingress that counts together with those of other nodes, if they share `rates`.
-    /// Open connections are counted by each node alone (`server::connection_limit`).
+    /// Open connections (`server::connection_limit`) and processor time are counted by each node
+    /// alone.
     pub fn sharing(settings: IngressConfig, rates: Option<&SharedRateLimits>) -> Self {
         let requests = settings.requests_per_minute_per_address;
         let failures = settings.auth_failures_per_minute_per_address;
@@ -91,7 +100,10 @@ impl Ingress {
         let auth_failures = SharedLimiter::per_minute("rates.guesses", failures, rates);
         let logins = SharedLimiter::per_minute("rates.logins", failures, rates);
         let auth_failures = auth_failures.map(AuthThrottle::new);
-        Self(Arc::new(Inner { settings, requests, auth_failures, logins }))
+        let processor_time =
+            ProcessorTimeLimit::per_minute(settings.processor_time_per_minute_per_address)
+                .map(Arc::new);
+        Self(Arc::new(Inner { settings, requests, auth_failures, logins, processor_time }))
     }
 
     /// Returns the CORS layer for the allowed origins; `None` if there are none, as by default.

@@ -7,6 +7,7 @@ mod caller_rate_limit;
 mod client_key;
 mod concurrency_limit;
 mod delivery_limits;
+mod metered_body;
 mod panics;
 mod request_id;
 mod request_limits;
@@ -113,7 +114,7 @@ pub fn with_auth_streaming(
     router
         .layer(from_fn_with_state(admission.streams.clone(), limit_streams))
         .layer(from_fn_with_state(admission.reader.clone(), read_message))
-        .layer(from_fn_with_state(admission.callers.clone(), limit_caller))
+        .layer(from_fn_with_state(admission.callers.for_messages(), limit_caller))
         .layer(from_fn_with_state(authenticator, require_bearer))
 }
 

@@ -168,7 +168,12 @@ impl Problem {
 
     /// The service has too many requests.
     pub fn overloaded(detail: impl Display) -> Self {
-        Self::retry_later(&UNAVAILABLE, detail, RETRY_AFTER)
+        Self::overloaded_for(detail, RETRY_AFTER)
+    }
+
+    /// The service has too many requests for some time.
+    pub fn overloaded_for(detail: impl Display, wait: Duration) -> Self {
+        Self::retry_later(&UNAVAILABLE, detail, wait)
     }
 
     /// The request was aborted at its time limit, and its transaction rolled back.

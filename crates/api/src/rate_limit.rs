@@ -1,5 +1,6 @@
 //! Rate limits by key, in bounded memory.
 
+pub(crate) mod processor_time;
 pub(crate) mod shared;
 
 use std::hash::Hash;

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use axum::Router;
-use axum::middleware::from_fn_with_state;
+use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::Redirect;
 use axum::routing::{get, post};
 use mc_contract::operations::webhook::GIT_HOST_PATH;
@@ -15,7 +15,7 @@ use utoipa_axum::routes;
 use utoipa_swagger_ui::SwaggerUi;
 
 use crate::ApiState;
-use crate::ingress::{Ingress, ingress_layers};
+use crate::ingress::{Ingress, ingress_layers, limit_unauthenticated};
 use crate::limits::MAX_FORM_BYTES;
 use crate::middleware::{
     common_layers, is_api_page, with_auth, with_auth_streaming, with_limits, with_time_limit,
@@ -104,6 +104,6 @@ fn routes(state: ApiState) -> Router {
     let protected =
         with_auth(protected().with_state(state).into(), authenticator, &settings, &admission)
             .layer(from_fn_with_state(git_hosts, webhook_receiver::route_delivery));
-    let open = public.merge(signing_in).merge(receiving);
+    let open = public.merge(signing_in).layer(from_fn(limit_unauthenticated)).merge(receiving);
     protected.merge(open).fallback(async || Problem::unknown_path())
 }

@@ -101,8 +101,8 @@ pub struct ApiSettings {
     /// Units per minute of a caller (a personal access token or a session); a user has four times
     /// as many. Most requests take one unit. 0 is no limit.
     pub units_per_minute_per_caller: u32,
-    /// Processor time per minute that a caller may use for long work, on each node; a user may use
-    /// four times as much. Zero is no limit.
+    /// Processor time per minute that a caller may use on each node for requests that write texts,
+    /// and as much for all others; a user may use four times as much. Zero is no limit.
     pub processor_time_per_minute_per_caller: Duration,
     /// Maximum of concurrent requests; 0 is no limit.
     pub max_concurrent_requests: usize,

@@ -12,6 +12,7 @@ use mc_contract::operations::webhook::{
 use mc_domain::{Provider, WebhookId};
 use mc_integrations::Error;
 use mc_integrations::deliveries::receive::Receiver;
+use mc_processor_time::measure;
 use tower::ServiceExt as _;
 use url::form_urlencoded;
 
@@ -101,11 +102,21 @@ async fn receive(
         drain_unauthenticated(request.into_body()).await;
         return Err(Error::InvalidSignature.into());
     };
-    let Admitted { headers, body, permit } =
-        limits.read(request, max).await.map_err(hide_webhook)?;
-    let receipt = receiver.receive(webhook, headers, body).await?;
-    drop(permit);
-    Ok((StatusCode::ACCEPTED, Json(receipt)))
+    let meter = match limits.meter(id) {
+        Ok(meter) => meter,
+        Err(problem) => {
+            drain_unauthenticated(request.into_body()).await;
+            return Err(problem);
+        }
+    };
+    let work = async {
+        let Admitted { headers, body, permit } =
+            limits.read(request, max).await.map_err(hide_webhook)?;
+        let receipt = receiver.receive(webhook, headers, body).await?;
+        drop(permit);
+        Ok((StatusCode::ACCEPTED, Json(receipt)))
+    };
+    measure(meter, work).await
 }
 
 /// Returns the error for a body that is too long or incomplete as that of an unknown webhook: it

@@ -21,5 +21,4 @@ pub mod text;
 pub mod walk;
 
 pub use error::Error;
-pub use mc_sandbox::thread_time;
 pub use parsers::PARSERS;

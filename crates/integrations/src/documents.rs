@@ -30,11 +30,10 @@ pub async fn store(
         source: source.clone(),
         document: document(input),
     });
-    let (initiator, policy) = (&ctx.memory.initiator, &ctx.memory.policy);
-    let _permit = acquire_batch_permit(initiator).await;
+    let (key, policy) = (ctx.memory.fairness_key(), &ctx.memory.policy);
+    let _permit = acquire_batch_permit(key).await;
     let review_status = ReviewStatus::Unreviewed;
-    let prepared =
-        documents::prepare_all(initiator, policy, documents.collect(), review_status).await;
+    let prepared = documents::prepare_all(key, policy, documents.collect(), review_status).await;
     check_policy(&prepared)?;
     let mut response = IngestDocsResponse::default();
     let mut tx = ctx.store.begin().await?;

@@ -8,8 +8,8 @@ use mc_contract::operations::task::{
     TaskWithLinks,
 };
 use mc_domain::{AuditAction, Permission, Policy};
-use mc_memory::content_filter::{filter_field, filter_field_text, run_limited};
-use mc_memory::{Initiator, LinkIssue, ProjectContext};
+use mc_memory::content_filter::{FairnessKey, filter_field, filter_field_text, run_limited};
+use mc_memory::{LinkIssue, ProjectContext};
 use mc_store::Upserted;
 use mc_store::audit::{self, NewEvent};
 use mc_store::pull_requests::{self, PullRequestFilter};
@@ -20,7 +20,8 @@ use crate::Error;
 
 /// Stores issues as their tracker has them now, all or none.
 pub async fn sync(ctx: &ProjectContext, request: SyncTasks) -> Result<SyncTasksResponse, Error> {
-    let tasks = filter_all(&ctx.memory.initiator, request.tasks, ctx.memory.policy.clone()).await;
+    let tasks =
+        filter_all(ctx.memory.fairness_key(), request.tasks, ctx.memory.policy.clone()).await;
     let mut response = SyncTasksResponse::default();
     let mut tx = ctx.store.begin().await?;
     for task in tasks {
@@ -94,13 +95,9 @@ fn unknown(external_id: &str) -> Error {
 }
 
 /// Filters all tasks before a transaction begins, since it may take seconds.
-async fn filter_all(
-    initiator: &Initiator,
-    tasks: Vec<TaskInput>,
-    policy: Arc<Policy>,
-) -> Vec<NewTask> {
+async fn filter_all(key: FairnessKey, tasks: Vec<TaskInput>, policy: Arc<Policy>) -> Vec<NewTask> {
     let filter_all = move || tasks.into_iter().map(|task| filter(task, &policy)).collect();
-    run_limited(initiator, filter_all).await
+    run_limited(key, filter_all).await
 }
 
 /// Filters the fields of a task by the project's policy.
@@ -136,8 +133,8 @@ mod tests {
             "links": vec![json!({"title": "the delay is nil ".repeat(16),
                                  "url": "https://example.org/1"}); 32],
         }));
-        let (initiator, tasks) = (Initiator::default(), vec![task.expect("a task")]);
-        let mut filtered = Box::pin(filter_all(&initiator, tasks, Arc::default()));
+        let tasks = vec![task.expect("a task")];
+        let mut filtered = Box::pin(filter_all(None, tasks, Arc::default()));
         assert!(futures::poll!(&mut filtered).is_pending());
         assert_eq!(filtered.await.len(), 1);
     }

@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 
 #[cfg(test)]
 pub(crate) use concurrency_limit::SAVES;
-pub use concurrency_limit::{BatchPermit, acquire_batch_permit, run_limited};
+pub use concurrency_limit::{BatchPermit, FairnessKey, acquire_batch_permit, run_limited};
 pub(crate) use concurrency_limit::{LARGE_SAVES, SavePermit, run_limited_save};
 
 /// How many findings of a category were masked.
@@ -90,7 +90,7 @@ pub fn filter_field_text(policy: &Policy, text: &str) -> String {
 /// megabytes a second; the prompt guard takes most of that time. Use [`run_limited`] for work that
 /// may take longer than a save.
 pub async fn run_blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
-    match tokio::task::spawn_blocking(work).await {
+    match mc_processor_time::spawn_blocking(work).await {
         Ok(result) => result,
         Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
         // The runtime is shutting down, and drops this future, too.

@@ -11,8 +11,8 @@ use mc_store::policies::sanitizing;
 use tokio::sync::{Notify, Semaphore};
 use tokio_util::task::TaskTracker;
 
+use crate::content_filter::FairnessKey;
 use crate::judge::NoteCache;
-use crate::processor_time::Initiator;
 use crate::recall::IssuedBundle;
 use crate::save::Save;
 use crate::write_queue::WriteQueue;
@@ -28,8 +28,6 @@ pub struct MemoryContext {
     pub policy: Arc<Policy>,
     /// Encrypts quarantine items.
     pub encryptor: Arc<Encryptor>,
-    /// The caller whose limit long work counts for.
-    pub initiator: Initiator,
     pub(crate) writes: WriteQueue<Save>,
     pub(crate) bundles: WriteQueue<IssuedBundle>,
     pub(crate) bundle_writer: BundleWriter,
@@ -47,7 +45,6 @@ impl MemoryContext {
             search,
             policy: Arc::default(),
             encryptor,
-            initiator: Initiator::default(),
             writes: WriteQueue::new(concurrency),
             bundles: WriteQueue::new(concurrency),
             bundle_writer: BundleWriter::new(concurrency),
@@ -67,9 +64,9 @@ impl MemoryContext {
         Self { store, search, policy, ..self.clone() }
     }
 
-    /// Returns the context whose long work counts for `initiator`.
-    pub fn with_initiator(self, initiator: Initiator) -> Self {
-        Self { initiator, ..self }
+    /// Returns the user that the context acts for, as the key of queues of long work.
+    pub fn fairness_key(&self) -> FairnessKey {
+        self.store.principal()
     }
 
     /// Waits until the bundle, which may have been handed out just now, is written.

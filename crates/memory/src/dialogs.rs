@@ -90,7 +90,7 @@ pub async fn save_dialog(
     let id = request.id.unwrap_or_else(DialogId::generate);
     let SanitizedDialog { messages, distilled, developer, decision } = {
         let (request, policy) = (request.clone(), ctx.policy.clone());
-        run_limited(&ctx.initiator, move || sanitize(&request, &policy, review_status)).await
+        run_limited(ctx.fairness_key(), move || sanitize(&request, &policy, review_status)).await
     };
     match decision {
         FilterDecision::Reject(reasons) => return Err(Error::Forbidden(reasons.join(", "))),

@@ -14,8 +14,9 @@ use mc_store::passages::NewPassage;
 use mc_store::{Error, Tx, Upserted, integrations};
 use serde::{Deserialize, Serialize};
 
-use crate::content_filter::{ContentFilter, FilterDecision, ReviewStatus, run_limited};
-use crate::processor_time::Initiator;
+use crate::content_filter::{
+    ContentFilter, FairnessKey, FilterDecision, ReviewStatus, run_limited,
+};
 
 /// A document with its source, not masked, as quarantine stores it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -86,7 +87,7 @@ pub struct Prepared {
 
 /// Masks and chunks documents one by one, each with its own permit: large batches take seconds.
 pub async fn prepare_all(
-    initiator: &Initiator,
+    key: FairnessKey,
     policy: &Policy,
     documents: Vec<NewDocument>,
     review_status: ReviewStatus,
@@ -95,7 +96,7 @@ pub async fn prepare_all(
     let mut prepared = Vec::with_capacity(documents.len());
     for one in documents {
         let policy = Arc::clone(&policy);
-        prepared.push(run_limited(initiator, move || one.prepare(&policy, review_status)).await);
+        prepared.push(run_limited(key, move || one.prepare(&policy, review_status)).await);
     }
     prepared
 }

@@ -90,7 +90,8 @@ pub async fn create_with_policy<T: Serialize>(
 pub async fn show(ctx: &MemoryContext, id: QuarantineItemId) -> Result<Option<Sanitized>, Error> {
     let Some(envelope) = quarantine::ciphertext(&ctx.store, id).await? else { return Ok(None) };
     let work = ctx.clone();
-    let masked = run_limited(&ctx.initiator, move || masked_request(&work, id, &envelope)).await;
+    let masked =
+        run_limited(ctx.fairness_key(), move || masked_request(&work, id, &envelope)).await;
     Ok(Some(masked?))
 }
 

@@ -29,10 +29,10 @@ use mc_domain::{DialogId, Policy, Trust, Visibility};
 use mc_store::dialogs;
 
 use crate::content_filter::{
-    ContentFilter, FilterDecision, LARGE_SAVES, ReviewStatus, SavePermit, run_limited_save,
+    ContentFilter, FairnessKey, FilterDecision, LARGE_SAVES, ReviewStatus, SavePermit,
+    run_limited_save,
 };
 use crate::distill::{self, Distilled};
-use crate::processor_time::Initiator;
 use crate::quarantine::{self, QuarantineRequest};
 use crate::{Error, MemoryContext, judge, uses};
 pub(crate) use apply::passage_of;
@@ -65,10 +65,10 @@ pub async fn save_reviewed(
     review_status: ReviewStatus,
 ) -> Result<SaveOutcome, Error> {
     let ttl = decide_ttl(ctx, request)?;
-    let (policy, initiator) = (&ctx.policy, &ctx.initiator);
-    let _permit = acquire_permit_if_large(request, initiator).await;
+    let (policy, key) = (&ctx.policy, ctx.fairness_key());
+    let _permit = acquire_permit_if_large(request, key).await;
     let (clean, distilled, filter) =
-        sanitize_and_distill(policy, initiator, request, review_status).await;
+        sanitize_and_distill(policy, key, request, review_status).await;
     let trust = match apply_policy(ctx, request, &clean.text, &filter).await? {
         ControlFlow::Continue(trust) => trust,
         ControlFlow::Break(outcome) => return Ok(outcome),
@@ -96,21 +96,18 @@ pub async fn save_reviewed(
 
 /// Waits for a permit if the text may be too long for a record. The save keeps it until all is
 /// written, as its vector and its document keep the model and the database busy for some time.
-async fn acquire_permit_if_large(
-    request: &SaveRequest,
-    initiator: &Initiator,
-) -> Option<SavePermit> {
+async fn acquire_permit_if_large(request: &SaveRequest, key: FairnessKey) -> Option<SavePermit> {
     if request.text_bytes() <= CONTENT_MAX_CHARS {
         return None;
     }
-    Some(LARGE_SAVES.acquire(initiator.user()).await)
+    Some(LARGE_SAVES.acquire(key).await)
 }
 
 /// Masks and distills the texts of a request. A long request, which may have some hundred
 /// kilobytes with its steps, is processed on a blocking thread with a permit.
 async fn sanitize_and_distill(
     policy: &Arc<Policy>,
-    initiator: &Initiator,
+    key: FairnessKey,
     request: &SaveRequest,
     review_status: ReviewStatus,
 ) -> (SanitizedRequest, Distilled, ContentFilter) {
@@ -122,7 +119,7 @@ async fn sanitize_and_distill(
         let distilled = clean.distill(request.kind);
         (clean, distilled, filter)
     };
-    if is_long { run_limited_save(initiator, read).await } else { read() }
+    if is_long { run_limited_save(key, read).await } else { read() }
 }
 
 /// Applies the policy's decision about the texts filtered so far: continues with the trust level
@@ -210,12 +207,11 @@ mod tests {
 
     #[tokio::test]
     async fn a_large_save_waits_until_another_one_is_written() {
-        let initiator = Initiator::Service;
         let (short, large) = (note("a fact"), note(&"many facts ".repeat(CONTENT_MAX_CHARS)));
         let permits = join_all((0..LARGE_SAVES.free()).map(|_| LARGE_SAVES.acquire(None))).await;
-        let permit_of_short = acquire_permit_if_large(&short, &initiator).now_or_never();
+        let permit_of_short = acquire_permit_if_large(&short, None).now_or_never();
         assert!(permit_of_short.is_some_and(|permit| permit.is_none()), "it needs none");
-        let mut waiting = pin!(acquire_permit_if_large(&large, &initiator));
+        let mut waiting = pin!(acquire_permit_if_large(&large, None));
         assert!(waiting.as_mut().now_or_never().is_none());
         drop(permits);
         assert!(waiting.await.is_some());
@@ -224,9 +220,8 @@ mod tests {
     /// No other test of this library saves long notes: with `cargo test`, all share `SAVES`.
     #[tokio::test]
     async fn long_notes_wait_for_a_permit_and_short_ones_do_not() {
-        let (policy, initiator) = (Arc::default(), Initiator::Service);
-        let sanitize =
-            |note| sanitize_and_distill(&policy, &initiator, note, ReviewStatus::Unreviewed);
+        let policy = Arc::default();
+        let sanitize = |note| sanitize_and_distill(&policy, None, note, ReviewStatus::Unreviewed);
         let sentence = "The cart keeps the unit of the delay. ";
         let (short, long) = (note(sentence), note(&sentence.repeat(30)));
         let many_steps = SaveRequest { steps: vec![sentence.to_owned(); 30], ..note(sentence) };
@@ -243,7 +238,7 @@ mod tests {
 
         let permits = join_all((0..SAVES.free()).map(|_| SAVES.acquire(None))).await;
         let (title, kind) = (Sanitized::default(), RecordKind::Fact);
-        let document = LongText::of(&initiator, &clean, &distilled, kind, &title, filter);
+        let document = LongText::of(None, &clean, &distilled, kind, &title, filter);
         let mut document = pin!(document);
         assert!(document.as_mut().now_or_never().is_none());
         assert_eq!(SAVES.waiting(), 1, "the document of a long text, too");

@@ -6,12 +6,10 @@ mod frame;
 mod parser;
 mod pool;
 mod process;
-mod thread_time;
 mod user;
 
 pub use capabilities::drop_unused_capabilities;
 pub use parser::{PROCESS_ARGUMENT, Parser, ParserEntry, serve};
 pub use pool::{CallError, ParserPool, call, install, stop};
 pub use process::Program;
-pub use thread_time::thread_time;
 pub use user::{FileAccess, UnprivilegedUser};

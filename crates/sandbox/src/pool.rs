@@ -8,7 +8,6 @@ use std::time::{Duration, Instant};
 
 use crate::parser::{Parser, Request};
 use crate::process::{End, Process, Program};
-use crate::thread_time;
 
 /// Maximum number of bulk calls at the same time.
 const MAX_BULK: usize = 8;
@@ -104,7 +103,7 @@ impl ParserPool {
         for _ in 0..MAX_KILLS {
             let mut process = self.idle_process().map_or_else(|| self.start_process(), Ok)?;
             let response = process.call(&request, max, &self.is_stopped);
-            thread_time::add(process.new_processor_time());
+            mc_processor_time::add_helper_time(process.new_processor_time());
             let error = match response {
                 Ok(response) => {
                     let output = postcard::from_bytes(&response);

@@ -12,7 +12,8 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use mc_sandbox::{CallError, Parser, ParserPool, Program, UnprivilegedUser, thread_time};
+use mc_processor_time::thread_time;
+use mc_sandbox::{CallError, Parser, ParserPool, Program, UnprivilegedUser};
 use nix::unistd::Pid;
 use rustix::io::{FdFlags, fcntl_dupfd_cloexec, fcntl_setfd};
 

@@ -404,7 +404,7 @@ async fn query_index<T: Send + 'static>(
     lookup: impl FnOnce() -> Result<T, TantivyError> + Send + 'static,
 ) -> Result<T, Error> {
     if !is_short {
-        return Ok(tokio::task::spawn_blocking(lookup).await??);
+        return Ok(mc_processor_time::spawn_blocking(lookup).await??);
     }
     let panicked = |_| Err(TantivyError::InternalError("querying the index panicked".into()));
     Ok(catch_unwind(AssertUnwindSafe(lookup)).unwrap_or_else(panicked)?)

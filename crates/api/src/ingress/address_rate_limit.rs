@@ -1,26 +1,32 @@
 //! Rate limits by client address, before any credential is read.
 
 use std::num::NonZeroU32;
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::Response;
 use http::{Method, StatusCode};
+use mc_processor_time::{Meter, measure};
 
 use super::Ingress;
 use super::client_info::{ClientInfo, ClientNetwork};
 use crate::authenticate::bearer;
 use crate::middleware::drain_unauthenticated;
 use crate::problem::Problem;
+use crate::rate_limit::processor_time::ProcessorTimeLimit;
 use crate::routes::is_probe;
 use crate::webhook_receiver::is_delivery;
 
 /// Rejects requests of addresses that send too many, or that failed to authenticate too often.
 /// Health probes always pass.
+///
+/// Charges the processor time of a request to its address, until the request is known to be of a
+/// caller or for a webhook, which have limits of their own.
 pub async fn limit_address(
     State(ingress): State<Ingress>,
-    request: Request,
+    mut request: Request,
     next: Next,
 ) -> Result<Response, Problem> {
     if is_probe(request.uri().path()) {
@@ -33,7 +39,13 @@ pub async fn limit_address(
         return Err(problem);
     }
     let has_token = bearer(request.headers()).is_some();
-    let response = next.run(request).await;
+    let time = ingress.0.processor_time.clone();
+    let time = time.map(|limit| AddressTime { limit, network: client.network });
+    let meter = time.as_ref().map(AddressTime::meter);
+    if let Some(time) = time {
+        request.extensions_mut().insert(time);
+    }
+    let response = measure(meter, next.run(request)).await;
     // A request without a token is no guess: any page can have a browser send one.
     let has_failed = (has_token && response.status() == StatusCode::UNAUTHORIZED)
         || response.extensions().get::<AuthFailed>().is_some();
@@ -41,6 +53,40 @@ pub async fn limit_address(
         failures.record(client.network).await;
     }
     Ok(response)
+}
+
+/// Rejects requests of an address that used too much processor time. For the routes without
+/// authentication, whose work is charged to no caller.
+pub async fn limit_unauthenticated(request: Request, next: Next) -> Result<Response, Problem> {
+    let time = request.extensions().get::<AddressTime>();
+    if let Some(Err(problem)) = time.map(AddressTime::check) {
+        drain_unauthenticated(request.into_body()).await;
+        return Err(problem);
+    }
+    Ok(next.run(request).await)
+}
+
+/// The limit of the processor time of a client's address. Health probes have none.
+#[derive(Clone)]
+struct AddressTime {
+    limit: Arc<ProcessorTimeLimit<ClientNetwork>>,
+    network: ClientNetwork,
+}
+
+impl AddressTime {
+    fn meter(&self) -> Meter {
+        self.limit.meter(self.network)
+    }
+
+    fn check(&self) -> Result<(), Problem> {
+        self.limit.check(&self.network).map_err(|wait| {
+            Problem::rate_limited("requests of this address used too much processor time", wait)
+                .hint(
+                    "send requests more slowly; the operator sets the limit with \
+                     server.limits.processor_seconds_per_minute_per_address",
+                )
+        })
+    }
 }
 
 /// Marks a response to an invalid credential whose status is not 401.

@@ -8,6 +8,8 @@ use std::thread::available_parallelism;
 use axum::extract::Request;
 use bytes::Bytes;
 use http::{HeaderMap, StatusCode};
+use mc_domain::WebhookId;
+use mc_processor_time::Meter;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::body::{BodyReader, Reserved};
@@ -17,6 +19,7 @@ use super::request_limits::reject_declared;
 use crate::ApiSettings;
 use crate::limits::DELIVERY_QUEUE_TIMEOUT;
 use crate::problem::Problem;
+use crate::rate_limit::processor_time::ProcessorTimeLimit;
 
 /// Limits of webhook deliveries; cheap to clone.
 #[derive(Clone)]
@@ -25,6 +28,8 @@ pub struct DeliveryLimits {
     reader: BodyReader,
     /// One for each core: a body may take many times its size while it is parsed.
     processing_permits: Arc<Semaphore>,
+    /// By webhook: providers send the deliveries of many projects from the same addresses.
+    processor_time: Option<Arc<ProcessorTimeLimit<WebhookId>>>,
 }
 
 /// A received delivery.
@@ -60,7 +65,24 @@ impl DeliveryLimits {
             processing_permits: Arc::new(Semaphore::new(
                 available_parallelism().map_or(1, usize::from),
             )),
+            processor_time: ProcessorTimeLimit::per_minute(
+                settings.processor_time_per_minute_per_caller,
+            )
+            .map(Arc::new),
         }
+    }
+
+    /// Returns the meter of the work for an existing webhook. Rejects a delivery whose webhook has
+    /// used too much processor time.
+    pub fn meter(&self, webhook: WebhookId) -> Result<Option<Meter>, Problem> {
+        let Some(time) = &self.processor_time else { return Ok(None) };
+        time.check(&webhook).map_err(|wait| {
+            Problem::overloaded_for("this webhook has used too much processor time", wait).hint(
+                "the operator sets the limit with \
+                 server.limits.processor_seconds_per_minute_per_caller",
+            )
+        })?;
+        Ok(Some(time.meter(webhook)))
     }
 
     /// Rejects a delivery that declares more than `max` bytes. Returns any other with a permit to

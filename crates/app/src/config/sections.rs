@@ -73,6 +73,7 @@ pub struct TlsSection {
 pub struct Limits {
     pub requests_per_minute_per_address: u32,
     pub auth_failures_per_minute_per_address: u32,
+    pub processor_seconds_per_minute_per_address: u32,
     pub units_per_minute_per_caller: u32,
     pub processor_seconds_per_minute_per_caller: u32,
     pub max_concurrent_requests: usize,
@@ -236,6 +237,9 @@ impl Server {
                 .collect::<Result<_>>()?,
             requests_per_minute_per_address: self.limits.requests_per_minute_per_address,
             auth_failures_per_minute_per_address: self.limits.auth_failures_per_minute_per_address,
+            processor_time_per_minute_per_address: Duration::from_secs(
+                self.limits.processor_seconds_per_minute_per_address.into(),
+            ),
         })
     }
 }

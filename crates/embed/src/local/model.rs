@@ -2,11 +2,13 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use fastembed::{
     EmbeddingModel, InitOptionsUserDefined, Pooling, TextEmbedding, TextInitOptions,
     TokenizerFiles, UserDefinedEmbeddingModel,
 };
+use mc_processor_time::add_helper_time;
 use serde_json::Value;
 
 use crate::Error;
@@ -24,7 +26,11 @@ pub(crate) enum Source {
 }
 
 /// A session and its tokenizer.
-pub(super) struct ModelSession(TextEmbedding);
+pub(super) struct ModelSession {
+    model: TextEmbedding,
+    /// Threads that the session has besides the one that calls it.
+    other_threads: u32,
+}
 
 impl Source {
     pub(crate) fn folder(dir: &Path, name: Option<&str>) -> Result<Self, Error> {
@@ -67,9 +73,17 @@ impl Source {
 }
 
 impl ModelSession {
+    fn new(model: TextEmbedding, threads: usize) -> Self {
+        let other_threads = u32::try_from(threads.saturating_sub(1)).unwrap_or(u32::MAX);
+        Self { model, other_threads }
+    }
+
     pub(super) fn embed(&mut self, text: &str) -> Result<Vec<f32>, String> {
-        let vectors = self.0.embed([text], None).map_err(|error| error.to_string())?;
-        vectors.into_iter().next().ok_or_else(|| "no vector came out".to_owned())
+        let start = Instant::now();
+        let vectors = self.model.embed([text], None).map_err(|error| error.to_string());
+        // The other threads of the session work, or wait in a loop, for as long.
+        add_helper_time(start.elapsed().saturating_mul(self.other_threads));
+        vectors?.into_iter().next().ok_or_else(|| "no vector came out".to_owned())
     }
 }
 
@@ -86,7 +100,7 @@ fn from_hub(
     options.session_config = session_config();
     let loaded = TextEmbedding::try_new(options)
         .map_err(|error| Error::Hub { model: name.to_owned(), reason: chain(&error) })?;
-    Ok(ModelSession(loaded))
+    Ok(ModelSession::new(loaded, threads))
 }
 
 fn from_folder(dir: &Path, name: &str, threads: usize) -> Result<Vec<ModelSession>, Error> {
@@ -102,7 +116,7 @@ fn from_folder(dir: &Path, name: &str, threads: usize) -> Result<Vec<ModelSessio
     (0..sessions)
         .map(|_| TextEmbedding::try_new_from_user_defined(model.clone(), options.clone()))
         .map(|loaded| match loaded {
-            Ok(session) => Ok(ModelSession(session)),
+            Ok(session) => Ok(ModelSession::new(session, threads_each)),
             Err(error) => Err(Error::Model { model: name.to_owned(), reason: chain(&error) }),
         })
         .collect()

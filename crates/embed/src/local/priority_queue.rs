@@ -13,6 +13,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::{self, Thread};
 
+use mc_processor_time::{Meter, measure_blocking};
 use tokio::sync::oneshot;
 
 use crate::Purpose;
@@ -22,18 +23,21 @@ type Answer = Result<Vec<f32>, String>;
 /// Text to embed, with the channel for its vector.
 pub(super) struct EmbedRequest {
     text: String,
+    /// The meter of the work that needs the vector.
+    meter: Option<Meter>,
     reply: oneshot::Sender<Answer>,
 }
 
 impl EmbedRequest {
     pub(super) fn new(text: String) -> (Self, oneshot::Receiver<Answer>) {
         let (reply, answer) = oneshot::channel();
-        (Self { text, reply }, answer)
+        (Self { text, meter: Meter::current(), reply }, answer)
     }
 
     /// Embeds the text and sends the result. A panic becomes an error, as the thread continues.
     fn run(self, embed: impl FnOnce(&str) -> Answer) {
-        let answer = catch_unwind(AssertUnwindSafe(|| embed(&self.text)))
+        let embed = || measure_blocking(self.meter, || embed(&self.text));
+        let answer = catch_unwind(AssertUnwindSafe(embed))
             .unwrap_or_else(|_| Err("the model's runtime panicked".to_owned()));
         // Fails if the caller gave up while the model ran.
         drop(self.reply.send(answer));

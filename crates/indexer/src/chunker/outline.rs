@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::cell::Cell;
 use std::ops::ControlFlow;
 
-use mc_sandbox::thread_time;
+use mc_processor_time::thread_time;
 use serde::{Deserialize, Serialize};
 use tree_sitter::{Node, ParseOptions, Parser, Tree};
 

@@ -4,7 +4,7 @@ use std::hint::black_box;
 use std::sync::LazyLock;
 use std::time::Duration;
 
-use mc_sandbox::thread_time;
+use mc_processor_time::thread_time;
 use tree_sitter::Parser;
 
 use super::outline::outline_of;

@@ -7,7 +7,6 @@ use mc_connectors::Event;
 use mc_connectors::client::{Connector, Provider};
 use mc_connectors::traits::{Cursor, IssueWithComments, Page};
 use mc_domain::{AuditAction, Policy};
-use mc_memory::Initiator;
 use mc_memory::content_filter::{filter_field_text, run_limited};
 use mc_store::integrations::SyncTarget;
 use mc_store::tasks::{self, NewTask};
@@ -106,7 +105,7 @@ impl SyncSession<'_> {
         issues: Vec<IssueWithComments>,
     ) -> IssueBatch {
         let policy = self.target.policy.clone();
-        let (tasks, comments): (Vec<_>, Vec<_>) = run_limited(&Initiator::Service, move || {
+        let (tasks, comments): (Vec<_>, Vec<_>) = run_limited(None, move || {
             let accepted = issues.into_iter().filter(|issue| is_id_accepted(&policy, issue));
             accepted.map(|issue| prepare_issue(&policy, request, issue)).unzip()
         })

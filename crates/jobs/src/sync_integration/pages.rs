@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use mc_connectors::client::Connector;
 use mc_connectors::traits::{Page, WikiPage};
 use mc_domain::{AuditAction, IntegrationId};
-use mc_memory::Initiator;
 use mc_memory::content_filter::{FilterDecision, ReviewStatus, run_limited};
 use mc_memory::documents::{self, Body, Document, NewDocument, Prepared};
 use mc_memory::quarantine::{self, QuarantineRequest};
@@ -58,11 +57,11 @@ impl SyncSession<'_> {
         for page in page.items {
             let source = source.clone();
             let document = move || to_document(integration, source, &page);
-            documents.push(run_limited(&Initiator::Service, document).await);
+            documents.push(run_limited(None, document).await);
         }
-        let (initiator, policy) = (&Initiator::Service, &self.target.policy);
+        let policy = &self.target.policy;
         let review_status = ReviewStatus::Unreviewed;
-        let prepared = documents::prepare_all(initiator, policy, documents, review_status).await;
+        let prepared = documents::prepare_all(None, policy, documents, review_status).await;
         let mut tx = self.store.begin().await?;
         self.advance(&mut tx, position, next).await?;
         // A listing that started earlier may lack them.

@@ -4,8 +4,8 @@ use chrono::Utc;
 use mc_connectors::{Comment, Thread};
 use mc_domain::{HygieneTask, Policy, Provider};
 use mc_jobs::apply::doc_parts::{self, DocPartBatch};
+use mc_memory::ReviewStatus;
 use mc_memory::documents::{self, Body, Document, NewDocument, prepare_all};
-use mc_memory::{Initiator, ReviewStatus};
 use serde_json::json;
 
 use crate::fixture::{Fixture, damage};
@@ -53,8 +53,8 @@ async fn import_conversation(fixture: &Fixture, messages: &[(&str, &str)]) {
     };
     let source = "tracker:chat".to_owned();
     let incoming = vec![NewDocument { saved_by: None, connection: None, source, document }];
-    let (initiator, policy) = (Initiator::default(), Policy::default());
-    let prepared = prepare_all(&initiator, &policy, incoming, ReviewStatus::Unreviewed).await;
+    let policy = Policy::default();
+    let prepared = prepare_all(None, &policy, incoming, ReviewStatus::Unreviewed).await;
     let mut tx = fixture.db.store().begin().await.unwrap();
     prepared[0].write(&mut tx, fixture.project).await.unwrap();
     tx.commit().await.unwrap();

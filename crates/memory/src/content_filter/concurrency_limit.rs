@@ -9,71 +9,68 @@ use mc_domain::UserId;
 
 use super::fair_queue::{FairQueue, Permit};
 use super::run_blocking;
-use crate::processor_time::Initiator;
 
-/// Key of a turn: a user, or `None` for all background jobs.
-type Turn = Option<UserId>;
+/// Key among which queues share permits evenly: a user, or `None` for all background jobs.
+pub type FairnessKey = Option<UserId>;
 
 /// Permits for long work on blocking threads.
-static LONG_WORK: LazyLock<FairQueue<Turn>> = LazyLock::new(queue);
+static LONG_WORK: LazyLock<FairQueue<FairnessKey>> = LazyLock::new(queue);
 /// Permits for the work of long notes. They are separate, since that takes milliseconds: a save
 /// would otherwise wait for a document, which may take a second.
-pub(crate) static SAVES: LazyLock<FairQueue<Turn>> = LazyLock::new(queue);
+pub(crate) static SAVES: LazyLock<FairQueue<FairnessKey>> = LazyLock::new(queue);
 /// Permits for saves of a text that may be too long for a record, from the first step to the
 /// commit. Such a save also acquires permits of `SAVES`, always after its own.
-pub(crate) static LARGE_SAVES: LazyLock<FairQueue<Turn>> = LazyLock::new(queue);
+pub(crate) static LARGE_SAVES: LazyLock<FairQueue<FairnessKey>> = LazyLock::new(queue);
 /// Permits for requests that prepare and write documents. Such a request also acquires permits of
 /// `LONG_WORK`, always after its own. No deadlock is possible, since no other work acquires two
 /// permits, and no save is part of such a request.
-static BATCHES: LazyLock<FairQueue<Turn>> = LazyLock::new(queue);
+static BATCHES: LazyLock<FairQueue<FairnessKey>> = LazyLock::new(queue);
 
 /// A permit to prepare and write the documents of a request.
-pub type BatchPermit = Permit<Turn>;
+pub type BatchPermit = Permit<FairnessKey>;
 /// A permit to prepare and write a large save.
-pub(crate) type SavePermit = Permit<Turn>;
+pub(crate) type SavePermit = Permit<FairnessKey>;
 
 /// Creates a permit for each core but one, and at least one.
-fn queue() -> FairQueue<Turn> {
+fn queue() -> FairQueue<FairnessKey> {
     let cores = thread::available_parallelism().map_or(1, usize::from);
     FairQueue::new(cores.saturating_sub(1).max(1))
 }
 
-/// Runs long work on a blocking thread like [`run_blocking`], with a permit, and charges its
-/// processor time to the initiator. Call it for each part of the work, so that other callers do not
-/// wait for all parts. Do not call it within a transaction.
+/// Runs long work on a blocking thread like [`run_blocking`], with a permit. Call it for each part
+/// of the work, so that other callers do not wait for all parts. Do not call it within a
+/// transaction.
 pub async fn run_limited<T: Send + 'static>(
-    initiator: &Initiator,
+    key: FairnessKey,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> T {
-    run_with_permit(&LONG_WORK, initiator, work).await
+    run_with_permit(&LONG_WORK, key, work).await
 }
 
 /// Runs work of a long note like [`run_limited`], with a permit for such work.
 pub(crate) async fn run_limited_save<T: Send + 'static>(
-    initiator: &Initiator,
+    key: FairnessKey,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> T {
-    run_with_permit(&SAVES, initiator, work).await
+    run_with_permit(&SAVES, key, work).await
 }
 
 /// Waits for a permit to prepare and write the documents of a request. Keep it until they are
 /// written: prepared documents take several times their size in memory, and the database needs a
 /// core to write them. Acquire it before the transaction begins.
-pub async fn acquire_batch_permit(initiator: &Initiator) -> BatchPermit {
-    BATCHES.acquire(initiator.user()).await
+pub async fn acquire_batch_permit(key: FairnessKey) -> BatchPermit {
+    BATCHES.acquire(key).await
 }
 
 /// Runs work with a permit, which it keeps until it ends, even if the caller is cancelled.
 async fn run_with_permit<T: Send + 'static>(
-    permits: &FairQueue<Turn>,
-    initiator: &Initiator,
+    permits: &FairQueue<FairnessKey>,
+    key: FairnessKey,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> T {
-    let permit = permits.acquire(initiator.user()).await;
-    let initiator = initiator.clone();
+    let permit = permits.acquire(key).await;
     run_blocking(move || {
         let _permit = permit;
-        let _measurement = initiator.measure();
         work()
     })
     .await
@@ -84,26 +81,14 @@ mod tests {
     use std::pin::pin;
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::sync::{Arc, Mutex, mpsc};
-    use std::time::Duration;
 
     use futures::FutureExt as _;
     use futures::future::join_all;
-    use mc_domain::{Caller, TokenId};
-    use mc_indexer::thread_time;
     use tokio::sync::oneshot;
 
     use super::*;
-    use crate::processor_time::ProcessorTimeLimit;
 
-    const SERVICE: &Initiator = &Initiator::Service;
-
-    fn caller() -> Caller {
-        Caller { user: UserId::generate(), credential: TokenId::generate() }
-    }
-
-    fn unlimited() -> Initiator {
-        Initiator::Caller(caller(), ProcessorTimeLimit::default())
-    }
+    const SERVICE: FairnessKey = None;
 
     #[tokio::test]
     async fn work_waits_for_a_permit() {
@@ -148,19 +133,19 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn work_of_another_caller_starts_before_the_tenth_of_the_first() {
+    async fn work_of_another_user_starts_before_the_tenth_of_the_first() {
         let (permits, log) = (FairQueue::new(1), Arc::new(Mutex::new(Vec::new())));
-        let run = |initiator: Initiator, name: &'static str| {
+        let run = |key: FairnessKey, name: &'static str| {
             let (permits, log) = (permits.clone(), Arc::clone(&log));
             async move {
                 let started = move || log.lock().expect("no panic").push(name);
-                run_with_permit(&permits, &initiator, started).await;
+                run_with_permit(&permits, key, started).await;
             }
         };
         let permit = permits.acquire(None).await;
-        let (first, second) = (unlimited(), unlimited());
-        let ten = join_all((0..10).map(|_| run(first.clone(), "first")));
-        let others = [run(second, "second"), run(Initiator::Service, "job")];
+        let [first, second] = [(); 2].map(|()| Some(UserId::generate()));
+        let ten = join_all((0..10).map(|_| run(first, "first")));
+        let others = [run(second, "second"), run(SERVICE, "job")];
         let mut all = pin!(futures::future::join(ten, join_all(others)));
         // The first poll puts all of them into the queue, in this order.
         assert!(all.as_mut().now_or_never().is_none());
@@ -213,37 +198,5 @@ mod tests {
         });
         assert!(panicking.await.is_err());
         assert_eq!(run_with_permit(&permits, SERVICE, || 1).await, 1);
-    }
-
-    #[tokio::test]
-    async fn processor_time_is_charged_when_the_work_of_a_cancelled_request_ends() {
-        let limit = ProcessorTimeLimit::per_minute(Duration::from_millis(1));
-        let (permits, caller) = (FairQueue::new(1), caller());
-        let initiator = Initiator::Caller(caller, limit.clone());
-        let (started, has_started) = oneshot::channel();
-        let (release, released) = mpsc::channel::<()>();
-        let mut cancelled = Box::pin(run_with_permit(&permits, &initiator, move || {
-            use_processor(Duration::from_millis(10));
-            started.send(()).expect("the test waits");
-            released.recv().expect("the test releases it");
-        }));
-        assert!((&mut cancelled).now_or_never().is_none());
-        has_started.await.expect("it starts");
-        assert_eq!(limit.check(caller), Ok(()), "the work still runs");
-        drop(cancelled);
-        release.send(()).expect("it still runs");
-        // The next work gets its permit once the first one has ended.
-        run_with_permit(&permits, SERVICE, || ()).await;
-        let wait = limit.check(caller).expect_err("it used ten times its limit");
-        assert!(wait > Duration::from_mins(8), "{wait:?}");
-        assert_eq!(limit.check(self::caller()), Ok(()), "another caller");
-    }
-
-    /// Uses at least this processor time.
-    fn use_processor(time: Duration) {
-        let end = thread_time() + time;
-        while thread_time() < end {
-            std::hint::spin_loop();
-        }
     }
 }

@@ -78,7 +78,7 @@ async fn release_document(
 ) -> Result<ReleaseResponse, Error> {
     let review = ReviewStatus::Released(id);
     let prepared =
-        documents::prepare_all(&ctx.initiator, &ctx.policy, vec![document], review).await;
+        documents::prepare_all(ctx.fairness_key(), &ctx.policy, vec![document], review).await;
     let prepared = prepared.into_iter().next().ok_or(Error::QuarantineItemNotPending(id))?;
     if let FilterDecision::Reject(reasons) = prepared.decision {
         return Err(Error::Forbidden(reasons.join(", ")));

@@ -11,9 +11,8 @@ use sha2::{Digest, Sha256};
 
 use super::SaveRequest;
 use super::sanitize::SanitizedRequest;
-use crate::content_filter::{ContentFilter, run_limited_save};
+use crate::content_filter::{ContentFilter, FairnessKey, run_limited_save};
 use crate::distill::Distilled;
-use crate::processor_time::Initiator;
 
 /// Source of such a document if the save names none.
 const SOURCE: &str = "memory";
@@ -33,7 +32,7 @@ impl LongText {
     /// Builds the document of the whole text, which is masked once more. `title` is the record's.
     /// Returns the filter, too.
     pub async fn of(
-        initiator: &Initiator,
+        key: FairnessKey,
         clean: &SanitizedRequest,
         distilled: &Distilled,
         kind: RecordKind,
@@ -59,7 +58,7 @@ impl LongText {
             let (doc, passages) = document::cut(page, Limits::default(), filter.sanitizing());
             (Self { doc, passages, length }, filter)
         };
-        run_limited_save(initiator, build).await
+        run_limited_save(key, build).await
     }
 
     /// Writes the document behind a record. The same text saved again is the same document; a

@@ -187,7 +187,8 @@ async fn split_content(
     let statement = condense(&distilled.content, distill::MAX_CHARS);
     let statement = mask_distilled(&mut filter, &statement, CONTENT_MAX_CHARS);
     let kind = request.kind;
-    let (whole, filter) = LongText::of(&ctx.initiator, clean, distilled, kind, title, filter).await;
+    let (whole, filter) =
+        LongText::of(ctx.fairness_key(), clean, distilled, kind, title, filter).await;
     Ok((statement, Some(whole), filter))
 }
 

@@ -119,7 +119,7 @@ impl<'a> VectorRetriever<'a> {
             let max = keyword::few(&searcher, &snapshot.fields, &filter)?;
             keyword::matches(&searcher, &snapshot.fields, &filter, reader, max)
         };
-        tokio::task::spawn_blocking(lookup).await.ok()?.ok()
+        mc_processor_time::spawn_blocking(lookup).await.ok()?.ok()
     }
 }
 

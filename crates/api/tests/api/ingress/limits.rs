@@ -217,6 +217,48 @@ async fn forged_deliveries_block_no_address() {
     assert_refused_for_now(&service.ask(&deliver(secret)).await, 503);
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn processor_time_of_routes_without_authentication_is_limited_by_address() {
+    let api = TestApi::start().await;
+    let ingress = IngressConfig {
+        processor_time_per_minute_per_address: Duration::from_micros(1),
+        ..IngressConfig::default()
+    };
+    let service = served(&api, ApiSettings::default(), ingress).await;
+    assert_eq!(service.get("/openapi.json").await.status, 200);
+    for path in ["/openapi.json", "/auth/device"] {
+        for token in ["", "invalid"] {
+            assert_used_up(&service.ask(&with_token(path, token)).await, 429);
+        }
+    }
+    for path in ["/healthz", "/status"] {
+        assert_eq!(service.ask(&with_token(path, SECRET)).await.status, 200, "{path}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn processor_time_of_deliveries_is_limited_by_webhook() {
+    let api = TestApi::start().await;
+    let mut webhooks = Vec::new();
+    for _ in 0..2 {
+        let made = json!({ "provider": "confluence" });
+        let made = api.post("/projects/shop/webhooks", made).await.ok();
+        let [path, secret] = ["url_path", "secret"].map(|key| made[key].as_str().unwrap());
+        webhooks.push((path.to_owned(), secret.to_owned()));
+    }
+    let settings = ApiSettings {
+        processor_time_per_minute_per_caller: Duration::from_micros(1),
+        ..ApiSettings::default()
+    };
+    let service = served(&api, settings, IngressConfig::default()).await;
+    let event = json!({ "event": "page_updated", "timestamp": 1, "page": { "id": 1 } });
+    for (path, secret) in &webhooks {
+        assert_eq!(service.ask(&with_json(path, secret, &event)).await.status, 202);
+        // Some providers disable a webhook permanently after a 4xx.
+        assert_used_up(&service.ask(&with_json(path, secret, &event)).await, 503);
+    }
+}
+
 /// A request with a form as its body.
 fn form(path: &str, body: &str) -> String {
     let length = body.len();
@@ -293,11 +335,39 @@ async fn processor_time_of_documents_and_long_notes_is_limited_by_caller() {
         assert!(refused.header("retry-after").unwrap().parse::<u64>().unwrap() > 0);
         let detail = refused.problem()["detail"].as_str().unwrap().to_owned();
         assert!(detail.contains("processor time"), "{detail}");
-        assert_eq!(service.ask(&with_token("/whoami", token)).await.status, 200, "not counted");
+        assert_eq!(service.ask(&with_token("/whoami", token)).await.status, 200, "it reads");
     }
     let note = json!({ "project_key": "shop", "kind": "fact", "content": "Carts close at six." });
     let other = service.ask(&with_json("/save", SECRET, &note)).await;
     assert_eq!(other.status, 200, "another caller: {other:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn processor_time_of_searches_is_limited_by_caller() {
+    let api = TestApi::start().await;
+    let settings = ApiSettings {
+        processor_time_per_minute_per_caller: Duration::from_micros(1),
+        ..ApiSettings::default()
+    };
+    let service = served(&api, settings, IngressConfig::default()).await;
+    let question = json!({ "project_key": "shop", "query": "When do carts close?" });
+    let search = with_json("/search", SECRET, &question);
+    assert_eq!(service.ask(&search).await.status, 200);
+    assert_used_up(&service.ask(&search).await, 429);
+    let note = json!({ "project_key": "shop", "kind": "fact", "content": "Carts close at six." });
+    let saved = service.ask(&with_json("/save", SECRET, &note)).await;
+    assert_eq!(saved.status, 200, "writes are counted separately: {saved:?}");
+    assert_eq!(service.ask(&with_token("/mcp", SECRET)).await.status, 200, "its calls are counted");
+    let ann = newcomer(&api, "ann").await;
+    assert_eq!(service.ask(&with_token("/whoami", &ann)).await.status, 200, "somebody else");
+}
+
+/// Asserts that a response rejects a request because of the used processor time.
+#[track_caller]
+fn assert_used_up(response: &Answer, status: u16) {
+    assert_eq!(response.status, status, "{response:?}");
+    let detail = response.problem()["detail"].as_str().unwrap().to_owned();
+    assert!(detail.contains("processor time"), "{detail}");
 }
 
 /// A `POST` of JSON with a bearer token.

@@ -56,6 +56,7 @@ pub async fn served(database: &TestDatabase) -> Service {
     let ingress = IngressConfig {
         requests_per_minute_per_address: 0,
         auth_failures_per_minute_per_address: 0,
+        processor_time_per_minute_per_address: Duration::ZERO,
         ..IngressConfig::default()
     };
     let core = CoreClient::in_process(mc_api::router(state.clone()));

@@ -1,3 +1,6 @@
+use std::sync::Arc;
+use std::time::Duration;
+
 use super::*;
 
 /// For a question of the one project there is.
@@ -222,6 +225,26 @@ fn second_thread_wakes_for_a_query_or_a_long_queue() {
             assert!(first.blocking_recv().is_ok() && second.blocking_recv().is_ok());
         });
     }
+}
+
+#[test]
+fn processor_time_of_a_text_counts_for_its_request() {
+    const TIME: Duration = Duration::from_millis(20);
+    let charged = Arc::new(Mutex::new(Duration::ZERO));
+    let sum = Arc::clone(&charged);
+    let meter = Meter::new(move |time| *sum.lock().expect("no panic") += time);
+    let (request, answer) = measure_blocking(Some(meter), || EmbedRequest::new("text".into()));
+    let before = *charged.lock().expect("no panic");
+    let thread = thread::spawn(move || {
+        request.run(|_| {
+            mc_processor_time::add_helper_time(TIME);
+            Ok(Vec::new())
+        });
+    });
+    assert_eq!(answer.blocking_recv(), Ok(Ok(Vec::new())));
+    // It is charged before the response.
+    assert!(*charged.lock().expect("no panic") >= before + TIME);
+    thread.join().expect("no panic");
 }
 
 #[test]
