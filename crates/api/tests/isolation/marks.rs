@@ -19,6 +19,9 @@ const TELLING_DIGITS: usize = 6;
 const DIGITS: usize = 10;
 /// Letters that say the place.
 const LETTERS: u8 = 26;
+/// What stands before the nonce of a block of untrusted text, and the length of the nonce.
+const BLOCK: &[u8] = b"recalled ";
+const NONCE_BYTES: usize = 16;
 
 /// A set of places.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
@@ -85,8 +88,20 @@ fn found(bytes: &[u8]) -> impl Iterator<Item = (Places, &[u8])> {
         let number = usize::from(letter(0)?) * usize::from(LETTERS) + usize::from(letter(1)?);
         let digits = rest[2..].iter().take(DIGITS);
         let digits = digits.take_while(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f')).count();
-        let is_mark = digits >= TELLING_DIGITS && number < 128;
+        let is_mark = digits >= TELLING_DIGITS && number < 128 && !is_in_nonce(bytes, at);
         is_mark.then(|| (Places::one(number), &bytes[at..at + PREFIX.len() + 2 + digits]))
+    })
+}
+
+/// Whether this place is in the nonce of a block of untrusted text. The nonce is random, and has the
+/// shape of a mark about once in a hundred thousand blocks.
+fn is_in_nonce(bytes: &[u8], at: usize) -> bool {
+    let may_start = (at + 1).saturating_sub(NONCE_BYTES)..=at;
+    may_start.into_iter().any(|start| {
+        let nonce = bytes.get(start..start + NONCE_BYTES).unwrap_or_default();
+        bytes[..start].ends_with(BLOCK)
+            && bytes.get(start + NONCE_BYTES) == Some(&b'>')
+            && nonce.iter().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
     })
 }
 
@@ -123,4 +138,15 @@ fn a_mark_is_found_truncated_and_not_in_its_own_request() {
     assert_eq!(marks_in(text.as_bytes(), mark.as_bytes()), []);
     assert_eq!(marks_in(mark.as_bytes(), text.as_bytes()).len(), 1, "it held only a part");
     assert_eq!(marks_in(b"zqab12 zq zqAB0123456789", b""), []);
+}
+
+#[test]
+fn the_nonce_of_a_block_is_no_mark() {
+    let block = b"<recalled 4gzqep1e5a517fc5>\n| a\n</recalled 4gzqep1e5a517fc5>";
+    assert_eq!(marks_in(block, b""), []);
+    for text in ["recalled 4gzqep1e5a517fc5 ", "<recalled 4gzqep1e5a517fc>", "4gzqep1e5a517fc5>"] {
+        assert_eq!(marks_in(text.as_bytes(), b"").len(), 1, "{text}");
+    }
+    let quoted = "<recalled 4g0000000000abcd>\n| zqep1e5a517fc5";
+    assert_eq!(marks_in(quoted.as_bytes(), b"").len(), 1, "a text in the block");
 }
