@@ -52,8 +52,8 @@ pub struct IngressConfig {
     /// Failed authentications per minute from one address, and as many started logins; 0 is no
     /// limit.
     pub auth_failures_per_minute_per_address: u32,
-    /// Processor time per minute of the requests from one address that have no token; zero is no
-    /// limit.
+    /// Processor time per minute for the requests of one address, before authentication and on
+    /// routes without it; zero is no limit.
     pub processor_time_per_minute_per_address: Duration,
 }
 
@@ -80,7 +80,7 @@ struct Inner {
     auth_failures: Option<AuthThrottle>,
     /// Started logins.
     logins: Option<SharedLimiter<ClientNetwork>>,
-    /// Work before authentication, and of requests without it.
+    /// Of work before authentication, and on routes without it.
     processor_time: Option<Arc<ProcessorTimeLimit<ClientNetwork>>>,
 }
 

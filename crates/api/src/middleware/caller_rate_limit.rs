@@ -85,7 +85,7 @@ impl CallerRateLimit {
             time.check(caller.caller()).map_err(too_much_processor_time)?;
         }
         self.spend(caller, cost(route)).await?;
-        Ok(time.as_ref().map(|time| ProcessorTime::meter(time, caller.caller())))
+        Ok(time.as_ref().map(|time| time.meter(caller.caller())))
     }
 
     /// Takes `units` from the limit of a caller.
@@ -122,8 +122,8 @@ impl ProcessorTime {
     }
 
     /// Returns the meter that charges work to a caller and its user.
-    fn meter(this: &Arc<Self>, caller: Caller) -> Meter {
-        let this = Arc::clone(this);
+    fn meter(self: &Arc<Self>, caller: Caller) -> Meter {
+        let this = Arc::clone(self);
         Meter::new(move |used| {
             this.callers.charge(caller.credential, used);
             this.users.charge(caller.user, used);
@@ -198,7 +198,7 @@ mod tests {
         let caller = |user| Caller { user, credential: TokenId::generate() };
         for _ in 0..4 {
             let caller = caller(user);
-            let meter = ProcessorTime::meter(&time, caller);
+            let meter = time.meter(caller);
             measure_blocking(Some(meter), || add_helper_time(SECOND * 11 / 10));
             assert!(time.check(caller).is_err(), "its own limit");
         }

@@ -1,34 +1,21 @@
 //! Response bodies whose processor time is measured while they are sent.
 
-use std::pin::Pin;
-use std::task::{Context, Poll};
-
-use axum::body::{Body, BodyDataStream, Bytes, HttpBody as _};
+use axum::body::{Body, HttpBody as _};
 use axum::response::Response;
-use futures::Stream;
+use futures::{StreamExt as _, stream};
 use mc_processor_time::{Meter, measure_blocking};
 
 /// Returns a response that charges the work of its body to the meter. A body that is complete is
 /// returned as it is.
 pub fn measure_body(response: Response, meter: Option<Meter>) -> Response {
     match meter {
-        Some(meter) if response.body().size_hint().exact().is_none() => response
-            .map(|body| Body::from_stream(MeteredBody { data: body.into_data_stream(), meter })),
+        Some(meter) if response.body().size_hint().exact().is_none() => response.map(|body| {
+            let mut data = body.into_data_stream();
+            Body::from_stream(stream::poll_fn(move |context| {
+                measure_blocking(Some(meter.clone()), || data.poll_next_unpin(context))
+            }))
+        }),
         _ => response,
-    }
-}
-
-/// Data of a response body that is created while it is sent.
-struct MeteredBody {
-    data: BodyDataStream,
-    meter: Meter,
-}
-
-impl Stream for MeteredBody {
-    type Item = Result<Bytes, axum::Error>;
-
-    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        measure_blocking(Some(self.meter.clone()), || Pin::new(&mut self.data).poll_next(cx))
     }
 }
 
@@ -37,7 +24,6 @@ mod tests {
     use std::sync::{Arc, Mutex};
     use std::time::Duration;
 
-    use futures::{StreamExt as _, stream};
     use mc_processor_time::add_helper_time;
 
     use super::*;
