@@ -93,8 +93,8 @@ fn found(bytes: &[u8]) -> impl Iterator<Item = (Places, &[u8])> {
     })
 }
 
-/// Whether this place is in the nonce of a block of untrusted text. The nonce is random, and has the
-/// shape of a mark about once in a hundred thousand blocks.
+/// Whether this place is in the nonce of a block of untrusted text. The nonce is random, and has
+/// the shape of a mark about once in a hundred thousand blocks.
 fn is_in_nonce(bytes: &[u8], at: usize) -> bool {
     let may_start = (at + 1).saturating_sub(NONCE_BYTES)..=at;
     may_start.into_iter().any(|start| {
