@@ -41,6 +41,8 @@ build-quick:
 release: export ADVISORIES := required
 # A release also fails if the test that needs a mount in a namespace is skipped.
 release: export MC_TEST_MOUNTS := required
+# A release also fails if the test that needs Landlock is skipped.
+release: export MC_TEST_LANDLOCK := required
 # A release also fails if tests that need root are skipped.
 release: export MC_TEST_ROOT := required
 release: lint test build ## Run every check and build the release binary

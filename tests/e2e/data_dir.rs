@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use mc_sandbox::UnprivilegedUser;
 use rustix::process::geteuid;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -42,6 +43,12 @@ async fn data_directory_is_closed_to_other_users() {
     assert_eq!(check["ok"], false, "{check}");
     let fix = check["fix"].as_str().unwrap();
     assert!(fix.starts_with("chmod -R go= ") && fix.contains("/repositories'"), "{fix}");
+
+    if geteuid().is_root() {
+        // An earlier version worked as root.
+        let chown = Command::new("chown").args(["-R", "0:0"]).args(&opened).status().unwrap();
+        assert!(chown.success());
+    }
 
     service.launch().await;
     assert_closed(&service.data_dir);
@@ -148,12 +155,25 @@ async fn service_with_a_clone() -> (Service, TempDir) {
 /// Asserts that other users can use nothing below the data directory, and can't list it.
 fn assert_closed(data_dir: &Path) {
     let (repositories, mut open) = (data_dir.join("repositories"), entries(data_dir));
+    let embedded = data_dir.join("postgresql/");
     // The users of PostgreSQL and git pass through these directories of a service that is root.
     let passage = if geteuid().is_root() { 0o711 } else { 0o700 };
     for directory in [data_dir, &repositories] {
         assert_eq!(fs::metadata(directory).unwrap().mode() & 0o777, passage);
     }
-    open.retain(|(path, mode)| *path != repositories && mode & 0o077 != 0);
+    // The service passes through directories of PostgreSQL's user to its socket.
+    let to_socket = ["", "socket"].map(|below| embedded.join(below));
+    for path in &to_socket {
+        let found = fs::metadata(path).unwrap();
+        let is_of_service = found.gid() == UnprivilegedUser::SERVICE.gid;
+        assert!(found.mode() & 0o067 == 0 && (found.mode() & 0o010 == 0 || is_of_service));
+    }
+    open.retain(|(path, mode)| {
+        *path != repositories
+            && !to_socket.contains(path)
+            && path.parent() != Some(&to_socket[1])
+            && mode & 0o077 != 0
+    });
     assert!(open.is_empty(), "{open:?}");
 }
 

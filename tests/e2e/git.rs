@@ -7,6 +7,7 @@ use std::path::Path;
 use std::process::Command;
 
 use rustix::process::geteuid;
+use serde_json::Value;
 
 use crate::cache::cache;
 use crate::harness::Service;
@@ -51,11 +52,20 @@ fn git(home: &Path, directory: &Path, args: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap().trim().to_owned()
 }
 
-/// Program in place of ssh that serves the repository on this machine. It records its arguments and
-/// its user.
+/// Program in place of ssh that serves the repository on this machine. It fails if it has another
+/// user or other arguments than the file `expected` next to it lists, or if it is root and can
+/// write to the file.
 const SSH: &str = r#"#!/bin/sh
 here=$(dirname "$0")
-{ id -u; printf '%s\n' "$@"; } > "$here/recorded"
+found=$(id -u; printf '%s\n' "$@")
+if [ "$found" != "$(cat "$here/expected")" ]; then
+    echo "ssh: unexpected $found" >&2
+    exit 1
+fi
+if [ "$(id -u)" = 0 ] && (: >> "$here/expected") 2>/dev/null; then
+    echo "ssh: it is root and can write files" >&2
+    exit 1
+fi
 for command; do :; done
 exec sh -c "$command"
 "#;
@@ -71,6 +81,14 @@ async fn git_over_ssh_is_not_the_user_of_ssh() {
     let path = std::env::var_os("PATH").unwrap();
     let path = std::env::join_paths([programs.clone()].into_iter().chain(split_paths(&path)));
 
+    let own = geteuid().as_raw();
+    let of_root = "-oStrictHostKeyChecking=yes\n-oControlMaster=no\n";
+    let of_root = if own == 0 { of_root } else { "" };
+    let options = format!("-oBatchMode=yes\n-oSendEnv=GIT_PROTOCOL\n{of_root}-p\n2222\n-l\ngit");
+    let command = format!("git-upload-pack '{}'", shop.display());
+    let expected = format!("{own}\n{options}\n--\ngit.example.org\n{command}\n");
+    repository::write(&programs, "expected", &expected);
+
     let mut service = Service::prepared();
     service.set("PATH", path.unwrap().into());
     service.launch().await;
@@ -79,15 +97,37 @@ async fn git_over_ssh_is_not_the_user_of_ssh() {
     let run = service.index("shop", Path::new(&location)).await;
     assert!(run["source_ref"].as_str().is_some_and(|commit| commit.len() == 40), "{run}");
 
-    let own = geteuid().as_raw();
-    let recorded = fs::read_to_string(programs.join("recorded")).unwrap();
-    let command = format!("git-upload-pack '{}'", shop.display());
-    let options = "-oBatchMode=yes\n-oSendEnv=GIT_PROTOCOL\n-p\n2222\n-l\ngit\n--";
-    assert_eq!(recorded, format!("{own}\n{options}\ngit.example.org\n{command}\n"));
     let copies = fs::read_dir(service.data_dir.join("repositories")).unwrap();
     let copies = copies.map(|entry| entry.unwrap()).filter(|entry| entry.path().is_dir());
     let owners: Vec<u32> = copies.map(|copy| copy.metadata().unwrap().uid()).collect();
     assert!(!owners.is_empty());
     let expected = if own == 0 { PRIVATE_GIT } else { own };
     assert!(owners.iter().all(|owner| *owner == expected), "{owners:?}");
+}
+
+/// The service works as another user than root, but reads a directory with the rights of its owner.
+#[tokio::test]
+async fn service_of_root_indexes_directories_that_only_their_owner_can_read() {
+    if !mc_testkit::runs_as_root("only root can give a directory to another user") {
+        return;
+    }
+    let service = Service::embedded().await;
+    for owner in [0, 54_321] {
+        let directory = tempfile::tempdir().unwrap();
+        fs::set_permissions(directory.path(), Permissions::from_mode(0o711)).unwrap();
+        let shop = repository::cart_sessions(directory.path());
+        let secured = Command::new("sh")
+            .args(["-c", "chmod -R go= \"$1\" && chown -R \"$0:$0\" \"$1\"", &owner.to_string()])
+            .arg(&shop)
+            .status();
+        assert!(secured.unwrap().success());
+        let project = format!("shop-{owner}");
+        service.project(&project).await;
+        for (name, scheme) in [("in-place", ""), ("copy", "file://")] {
+            let location = format!("{scheme}{}", shop.display());
+            let run = service.index_as(&project, name, Path::new(&location)).await;
+            assert!(run["source_ref"].as_str().is_some_and(|commit| commit.len() == 40), "{run}");
+            assert_eq!(run["files_skipped"]["unreadable"], Value::Null, "{run}");
+        }
+    }
 }

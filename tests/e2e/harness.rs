@@ -1,17 +1,22 @@
 //! A real service for a scenario: its own data directory and port, the real model.
 
 use std::ffi::OsStr;
+use std::fs::File;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Resource, Rlimit, prlimit};
+use rustix::process::{Pid, Resource, Rlimit, geteuid, prlimit};
 use serde_json::{Value, json};
 
 /// Timeout of a start. Tests wait for a condition; this limits the wait.
 const START_TIMEOUT: Duration = Duration::from_mins(2);
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
+
+/// Starts a service, and mounts a small disk for its index that only this service sees.
+const MOUNT_SMALL_DISK: &str = "mount -t tmpfs -o size=32m tmpfs \"$1\" && exec \"$0\" serve";
 
 /// Returns the binary under test: that of `make attack` is a release build.
 pub fn binary() -> &'static Path {
@@ -156,10 +161,20 @@ impl Service {
     /// Starts the process so that [`Service::fill_the_disk`] works. Its log goes through a pipe,
     /// which is not a file.
     pub async fn launch_on_a_small_disk(&mut self) {
-        // The shell ignores the signal that would end the process, and so does the program that it
-        // executes.
-        let mut command = Command::new("sh");
-        command.args(["-c", "trap '' XFSZ; exec \"$0\" serve"]).arg(binary());
+        let index = self.index_dir();
+        let mut command = if geteuid().is_root() {
+            std::fs::create_dir_all(&index).expect("a directory");
+            let mut command = Command::new("unshare");
+            command.args(["--mount", "sh", "-c", MOUNT_SMALL_DISK]);
+            command
+        } else {
+            // The shell ignores the signal that would end the process, and so does the program that
+            // it executes.
+            let mut command = Command::new("sh");
+            command.args(["-c", "trap '' XFSZ; exec \"$0\" serve"]);
+            command
+        };
+        command.arg(binary()).arg(index);
         self.surround(&mut command);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("the service starts");
@@ -170,21 +185,39 @@ impl Service {
         self.until_ready().await;
     }
 
-    /// Makes all further writes of the process to files fail.
+    /// Makes further writes of the process to the index fail.
     pub fn fill_the_disk(&self) {
-        self.limit_files(Some(0));
+        if !geteuid().is_root() {
+            return self.limit_files(Some(0));
+        }
+        let mut filler = File::create(self.filler()).expect("a file");
+        let written = std::io::copy(&mut std::io::repeat(0), &mut filler);
+        assert_eq!(written.expect_err("a full disk").kind(), ErrorKind::StorageFull);
     }
 
     /// Allows the process to write to files again.
     pub fn clear_the_disk(&self) {
-        self.limit_files(None);
+        if !geteuid().is_root() {
+            return self.limit_files(None);
+        }
+        std::fs::remove_file(self.filler()).expect("a filler");
+    }
+
+    fn index_dir(&self) -> PathBuf {
+        self.data_dir.join("index")
+    }
+
+    /// Returns a path on the small disk, which only the service has mounted.
+    fn filler(&self) -> PathBuf {
+        let index = self.index_dir();
+        let below_root = index.strip_prefix("/").expect("an absolute path");
+        Path::new(&format!("/proc/{}/root", self.process_id())).join(below_root).join("filler")
     }
 
     fn limit_files(&self, bytes: Option<u64>) {
-        let pid = self.process.as_ref().expect("a running service").id();
-        let pid = i32::try_from(pid).ok().and_then(Pid::from_raw).expect("the id of another");
+        let pid = i32::try_from(self.process_id()).ok().and_then(Pid::from_raw);
         let limit = Rlimit { current: bytes, maximum: None };
-        prlimit(Some(pid), Resource::Fsize, limit).expect("a process of ours");
+        prlimit(pid, Resource::Fsize, limit).expect("a process of ours");
     }
 
     async fn until_ready(&mut self) {
@@ -287,7 +320,15 @@ impl Service {
 
     /// Indexes a repository and waits until it is complete.
     pub async fn index(&self, project: &str, location: &Path) -> Value {
-        let body = json!({ "project_key": project, "location": location });
+        self.index_by(json!({ "project_key": project, "location": location })).await
+    }
+
+    /// Indexes a repository like [`Self::index`], by a name of its own.
+    pub async fn index_as(&self, project: &str, name: &str, location: &Path) -> Value {
+        self.index_by(json!({ "project_key": project, "name": name, "location": location })).await
+    }
+
+    async fn index_by(&self, body: Value) -> Value {
         let run = self.post("/ingest/git", &body).await;
         let path = format!("/ingest/runs/{}", run["ingest_id"].as_str().expect("an id"));
         self.until(&path, |run| {

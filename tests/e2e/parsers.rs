@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use mc_sandbox::{PROCESS_ARGUMENT, Parser, ParserPool, Program};
+use mc_sandbox::{PROCESS_ARGUMENT, Parser, ParserPool, Program, UnprivilegedUser};
 use mc_testkit::runs_as_root;
 use rustix::process::{Pid, Signal, geteuid, kill_process};
 use serde_json::{Value, json};
@@ -52,29 +52,43 @@ async fn parsers_run_in_processes_without_privileges() {
 /// `CAP_SYS_PTRACE`.
 const KEPT_CAPABILITIES: u64 = 1 | 1 << 1 | 1 << 3 | 1 << 5 | 1 << 6 | 1 << 7 | 1 << 10 | 1 << 19;
 
-/// A program that root starts gets the capabilities of the bounding set.
+/// A thread becomes root only for single calls of the system, so that data from outside is never
+/// parsed as root. The thread of PostgreSQL stays root, and reads nothing from outside. A program
+/// that root starts gets the capabilities of the bounding set, unless they were dropped for it.
 #[tokio::test]
-async fn service_of_root_drops_capabilities_that_it_does_not_use() {
-    if !runs_as_root("only root has capabilities to drop") {
+async fn threads_of_a_service_of_root_work_as_another_user() {
+    if !runs_as_root("only root has privileges to lower") {
         return;
     }
     let service = Service::embedded().await;
-    let threads = runtime_threads(&service);
-    assert!(!threads.is_empty());
-    for thread in threads {
-        let status = fs::read_to_string(thread.join("status")).unwrap();
+    let mut has_postgresql = false;
+    for thread in threads(&service) {
+        // It may have ended.
+        let Ok(status) = fs::read_to_string(thread.join("status")) else { continue };
+        let field = |name: &str| {
+            let value = status.lines().find_map(|line| line.strip_prefix(name));
+            value.unwrap_or_else(|| panic!("{name} {status}")).trim()
+        };
+        let is_postgresql = field("Name:") == "postgresql";
+        has_postgresql |= is_postgresql;
+        let UnprivilegedUser { uid, gid } = UnprivilegedUser::SERVICE;
+        // Real, effective and saved id, and that for files.
+        let ids = |id: u32| format!("{id}\t{id}\t0\t{id}");
+        let expected = if is_postgresql { [0, 0] } else { [uid, gid] };
+        assert_eq!([field("Uid:"), field("Gid:")], expected.map(ids), "{}", field("Name:"));
+        assert_eq!(field("Groups:"), "", "{}", field("Name:"));
         for (set, allowed) in [
             ("CapInh:", 0),
             ("CapPrm:", KEPT_CAPABILITIES),
-            ("CapEff:", KEPT_CAPABILITIES),
+            ("CapEff:", if is_postgresql { KEPT_CAPABILITIES } else { 0 }),
             ("CapBnd:", KEPT_CAPABILITIES),
             ("CapAmb:", 0),
         ] {
-            let has = status.lines().find_map(|line| line.strip_prefix(set)).unwrap();
-            let has = u64::from_str_radix(has.trim(), 16).unwrap();
-            assert_eq!(has & !allowed, 0, "{set} {has:x}");
+            let has = u64::from_str_radix(field(set), 16).unwrap();
+            assert_eq!(has & !allowed, 0, "{} {set} {has:x}", field("Name:"));
         }
     }
+    assert!(has_postgresql, "the service runs the database");
 }
 
 /// Declares parsers that convert a text, by their names in the program.
@@ -252,12 +266,15 @@ fn sum_of_fields(path: &Path, fields: [usize; 2]) -> Option<u64> {
 
 /// Returns the threads that run requests and parse documents. Others may compute vectors.
 fn runtime_threads(service: &Service) -> Vec<PathBuf> {
-    let threads = fs::read_dir(format!("/proc/{}/task", service.process_id())).unwrap();
-    let paths = threads.flatten().map(|thread| thread.path());
     let is_runtime = |path: &PathBuf| {
         fs::read_to_string(path.join("comm")).is_ok_and(|name| name.starts_with("tokio"))
     };
-    paths.filter(is_runtime).collect()
+    threads(service).filter(is_runtime).collect()
+}
+
+fn threads(service: &Service) -> impl Iterator<Item = PathBuf> {
+    let threads = fs::read_dir(format!("/proc/{}/task", service.process_id())).unwrap();
+    threads.flatten().map(|thread| thread.path())
 }
 
 fn parser_paths(service: &Service) -> Vec<PathBuf> {

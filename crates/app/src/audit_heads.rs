@@ -21,7 +21,7 @@ pub fn open_chains(config: &Config, encryptor: &Encryptor) -> Result<Chains> {
 
 /// Reads the heads that an earlier run stored; returns none before the first run.
 pub fn read(path: &Path) -> Result<HashMap<Uuid, Head>> {
-    if !path.exists() {
+    if !private_file::exists(path)? {
         return Ok(HashMap::new());
     }
     let text = private_file::read(path, NAME)?;

@@ -12,6 +12,7 @@ use anyhow::{Context, Result, ensure};
 use figment::Figment;
 use figment::providers::{Env, Serialized};
 use mc_indexer::protected::ProtectedDirectories;
+use mc_sandbox::{is_root, raise_privileges};
 use serde::{Deserialize, Serialize};
 use url::Url;
 
@@ -55,6 +56,9 @@ pub struct Config {
     pub notifications: Notifications,
     pub log: Log,
 }
+
+/// Name of the directory of downloaded models.
+pub const HUB: &str = "hub";
 
 impl Config {
     /// Reads the defaults, then the file (`--config`, or the first of the usual files that exists),
@@ -181,6 +185,13 @@ impl Config {
         self.data_dir.join("token")
     }
 
+    /// Returns the directory of downloaded models. As root, the service works as another user,
+    /// which may not use the cache of root.
+    pub fn hub_dir(&self) -> PathBuf {
+        let parent = if is_root() { &self.data_dir } else { &self.cache_dir };
+        parent.join(HUB)
+    }
+
     /// Returns the file of the audit's chain heads.
     pub fn audit_heads_file(&self) -> PathBuf {
         self.data_dir.join("audit-heads.json")
@@ -217,6 +228,7 @@ impl Config {
         if path.as_os_str().is_empty() {
             return Ok(None);
         }
+        let _raised = raise_privileges();
         let pem = std::fs::read(path)
             .with_context(|| format!("client.ca_certificate {} can't be read", path.display()))?;
         Ok(Some(pem))

@@ -8,6 +8,7 @@ use anyhow::{Context, Result, ensure};
 use mc_connectors::client::{Connector, ConnectorConfig, Limits, Provider};
 use mc_connectors::{ConnectorRegistry, PLAIN_GIT};
 use mc_domain::ProjectKey;
+use mc_sandbox::raise_privileges;
 use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
 use url::Url;
@@ -118,8 +119,11 @@ impl ConnectorSection {
         let text = match (&self.token_env, &self.token_file) {
             (Some(variable), _) => std::env::var(variable)
                 .with_context(|| format!("token_env: {variable} is not set, or not UTF-8"))?,
-            (None, Some(file)) => std::fs::read_to_string(file)
-                .with_context(|| format!("token_file: {} can't be read", file.display()))?,
+            (None, Some(file)) => {
+                let _raised = raise_privileges();
+                std::fs::read_to_string(file)
+                    .with_context(|| format!("token_file: {} can't be read", file.display()))?
+            }
             (None, None) => return Ok(None),
         };
         let token = text.trim();

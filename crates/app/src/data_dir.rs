@@ -7,8 +7,9 @@ use std::io::{self, ErrorKind};
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use mc_postgres::embedded::DataDirLock;
+use mc_sandbox::{UnprivilegedUser, is_root, raise_privileges};
 use uuid::Uuid;
 
 use crate::private_file;
@@ -26,8 +27,13 @@ pub struct LockedDataDir {
 /// jobs as their own unfinished jobs. Closes to other users what an earlier version, or another
 /// program, left open to them.
 pub fn create_locked(dir: &Path) -> Result<LockedDataDir> {
+    let raised = raise_privileges();
     create(dir)?;
     let lock = DataDirLock::acquire(dir)?;
+    drop(raised);
+    if is_root() {
+        give_to_service(dir)?;
+    }
     let is_content_closed = permissions::close(dir).with_context(|| {
         format!(
             "data_dir {} can't be listed; set data_dir to a directory that the service's user can \
@@ -38,9 +44,29 @@ pub fn create_locked(dir: &Path) -> Result<LockedDataDir> {
     Ok(LockedDataDir { _lock: lock, is_content_closed })
 }
 
+/// Makes the user as which a service of root works the owner of its directories.
+fn give_to_service(dir: &Path) -> Result<()> {
+    if let Some(closed) = UnprivilegedUser::SERVICE.first_closed_directory(dir) {
+        bail!(
+            "data_dir {} can't be used: as root, the service works as another user, which can't \
+             enter {}; run `chmod a+x` on it, or set another data_dir, such as \
+             /var/lib/memory-copilot",
+            dir.display(),
+            closed.display()
+        );
+    }
+    permissions::give_to_service(dir).with_context(|| {
+        format!(
+            "the owner of files in data_dir {} can't be changed; give the service the capability \
+             CAP_CHOWN, or run it as another user than root",
+            dir.display()
+        )
+    })
+}
+
 /// Creates the directory, private to the service.
 fn create(dir: &Path) -> Result<()> {
-    let mode = permissions::of_data_dir(rustix::process::geteuid().is_root());
+    let mode = permissions::of_data_dir(is_root());
     create_parents(dir, mode)
         .and_then(|()| DirBuilder::new().recursive(true).mode(mode).create(dir))
         .and_then(|()| set_permissions(dir, Permissions::from_mode(mode)))
@@ -69,7 +95,7 @@ fn create_parents(dir: &Path, mode: u32) -> io::Result<()> {
 pub fn node(dir: &Path) -> Result<Uuid> {
     const NAME: &str = "the id of the node";
     let path = dir.join("node");
-    if !path.exists() {
+    if !private_file::exists(&path)? {
         private_file::write(&path, NAME, Uuid::now_v7().to_string().as_bytes())?;
     }
     let bytes = private_file::read(&path, NAME)?;

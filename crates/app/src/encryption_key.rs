@@ -1,6 +1,5 @@
 //! The key that encrypts secrets in the database. It is stored in a file, outside the database.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
@@ -31,8 +30,7 @@ impl GeneratedKey {
         if !self.is_drafted {
             return Ok(());
         }
-        let draft = draft_of(path);
-        fs::remove_file(&draft).with_context(|| format!("{} can't be deleted", draft.display()))
+        private_file::remove(&draft_of(path))
     }
 }
 
@@ -56,11 +54,11 @@ pub fn load_or_generate(
     path: &Path,
     previous: &[PathBuf],
 ) -> Result<(Encryptor, Option<GeneratedKey>)> {
-    if path.exists() {
+    if private_file::exists(path)? {
         return Ok((load(path, previous)?, None));
     }
     let draft = draft_of(path);
-    let is_drafted = draft.exists();
+    let is_drafted = private_file::exists(&draft)?;
     let key = if is_drafted { read(&draft)? } else { EncryptionKey::generate() };
     let new = GeneratedKey { text: Zeroizing::new(hex::encode(key.expose())), is_drafted };
     Ok((Encryptor::new(key, read_all(previous)?), Some(new)))
@@ -75,7 +73,7 @@ fn draft_of(path: &Path) -> PathBuf {
 /// Reads the key and the previous keys.
 pub fn load(path: &Path, previous: &[PathBuf]) -> Result<Encryptor> {
     ensure!(
-        path.exists(),
+        private_file::exists(path)?,
         "there is no {}: copy it from where `memory-copilot serve` runs, or set \
          encryption.key_file",
         path.display()

@@ -25,9 +25,10 @@ mod terminal;
 mod token;
 mod worker;
 
+use std::io;
 use std::process::ExitCode;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use clap::{CommandFactory, Parser};
 use rustix::fs::Mode;
 use rustix::process::umask;
@@ -51,20 +52,37 @@ fn main() -> ExitCode {
     }
     // Before the first thread and the first file: no other user may use what the program creates.
     umask(Mode::RWXG | Mode::RWXO);
-    if let Err(error) = mc_sandbox::drop_unused_capabilities() {
-        output::error_line(&format!(
-            "root's unused capabilities can't be dropped ({error}); run the program as another \
-             user"
-        ));
-        return ExitCode::FAILURE;
+    logging::log_panics();
+    let cli = parse_arguments();
+    if let Command::Completions { shell } = cli.command {
+        clap_complete::generate(shell, &mut Cli::command(), "memory-copilot", &mut io::stdout());
+        return ExitCode::SUCCESS;
     }
-    run_to_exit()
+    match prepare(&cli) {
+        Ok(config) => run_to_exit(cli, config),
+        Err(error) => {
+            report_error(&error);
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Loads the configuration, and gives up the privileges of root that the program does not use. A
+/// service, which works on data from outside, has the others only while it uses them.
+fn prepare(cli: &Cli) -> Result<Config> {
+    const FAILED: &str = "the privileges of root can't be dropped; give the program the \
+        capabilities CAP_SETUID and CAP_SETGID, or run it as another user";
+    mc_sandbox::drop_unused_capabilities().context(FAILED)?;
+    let config = Config::load(cli.config.as_deref())?;
+    if matches!(cli.command, Command::Serve | Command::Worker) {
+        mc_sandbox::lower_privileges().context(FAILED)?;
+    }
+    Ok(config)
 }
 
 #[tokio::main]
-async fn run_to_exit() -> ExitCode {
-    logging::log_panics();
-    let outcome = Box::pin(run(parse_arguments())).await;
+async fn run_to_exit(cli: Cli, config: Config) -> ExitCode {
+    let outcome = Box::pin(run(cli, config)).await;
     // Ends all calls of parsers, because the runtime waits for the threads that they block.
     mc_sandbox::stop();
     match outcome {
@@ -89,13 +107,7 @@ fn parse_arguments() -> Cli {
     })
 }
 
-async fn run(cli: Cli) -> Result<()> {
-    if let Command::Completions { shell } = cli.command {
-        let mut command = Cli::command();
-        clap_complete::generate(shell, &mut command, "memory-copilot", &mut std::io::stdout());
-        return Ok(());
-    }
-    let config = Config::load(cli.config.as_deref())?;
+async fn run(cli: Cli, config: Config) -> Result<()> {
     logging::init(&config.log)?;
     let format = if cli.json { Format::Json } else { Format::Text };
     let remote = ApiClient::new(&config)?;
@@ -154,7 +166,7 @@ async fn run(cli: Cli) -> Result<()> {
         Command::Cursor(CursorCommand::Install { dir, project }) => {
             commands::cursor::install(&dir, project, &config, format)
         }
-        Command::Completions { .. } => unreachable!("handled before the configuration is read"),
+        Command::Completions { .. } => unreachable!("printed before the configuration is read"),
     }
 }
 

@@ -1,4 +1,5 @@
-//! Files that hold secrets: written atomically, and readable only by their owner.
+//! Files that hold secrets: written atomically, and readable only by their owner. A service
+//! that is root uses them as root.
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::Write;
@@ -6,9 +7,11 @@ use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use mc_sandbox::raise_privileges;
 
 /// Writes the file atomically and replaces an existing one. `name` describes it in errors.
 pub fn write(path: &Path, name: &str, bytes: &[u8]) -> Result<()> {
+    let _raised = raise_privileges();
     let draft = path.with_extension("new");
     let mut file = OpenOptions::new()
         .write(true)
@@ -25,6 +28,7 @@ pub fn write(path: &Path, name: &str, bytes: &[u8]) -> Result<()> {
 /// Renames the file and replaces an existing one. Syncs the directory, because otherwise the old
 /// name may come back after a power failure.
 pub fn rename(from: &Path, to: &Path, name: &str) -> Result<()> {
+    let _raised = raise_privileges();
     fs::rename(from, to).and_then(|()| File::open(directory(to))?.sync_all()).with_context(|| {
         format!("{name} can't be moved to {}; make its directory writable", to.display())
     })
@@ -36,8 +40,21 @@ pub fn directory(path: &Path) -> &Path {
     parent.unwrap_or(Path::new("."))
 }
 
+/// Returns whether there is a file at the path.
+pub fn exists(path: &Path) -> Result<bool> {
+    let _raised = raise_privileges();
+    path.try_exists().with_context(|| format!("{} can't be reached", path.display()))
+}
+
+/// Deletes the file.
+pub fn remove(path: &Path) -> Result<()> {
+    let _raised = raise_privileges();
+    fs::remove_file(path).with_context(|| format!("{} can't be deleted", path.display()))
+}
+
 /// Reads the file. If others could read it, restricts its permissions to the owner.
 pub fn read(path: &Path, name: &str) -> Result<Vec<u8>> {
+    let _raised = raise_privileges();
     let bytes =
         fs::read(path).with_context(|| format!("{name} in {} can't be read", path.display()))?;
     let mode = fs::metadata(path)?.permissions().mode();

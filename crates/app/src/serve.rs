@@ -4,6 +4,8 @@
 mod http;
 mod key_ownership;
 
+use std::io;
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow};
@@ -13,6 +15,7 @@ use mc_crypto::Encryptor;
 use mc_domain::{ProjectId, UserId};
 use mc_mcp::cursor_ide::snippet;
 use mc_memory::MemoryContext;
+use mc_sandbox::raise_privileges;
 use mc_search::index as keyword;
 use mc_search::{Options, Query, SearchContext};
 use mc_store::Store;
@@ -31,7 +34,7 @@ use crate::{audit_heads, encryption_key, output, redis, token};
 /// Runs the service until `shutdown`.
 pub async fn run(config: &Config, shutdown: CancellationToken) -> Result<()> {
     // First, so that an address in use is reported before anything starts.
-    let listener = TcpListener::bind(config.server.listen).await.with_context(|| {
+    let listener = listen(config.server.listen).with_context(|| {
         format!(
             "{} can't be listened on; is the service running already? Otherwise set server.listen",
             config.server.listen
@@ -57,6 +60,16 @@ pub async fn run(config: &Config, shutdown: CancellationToken) -> Result<()> {
     database.close().await;
     audit_heads::write(&config.audit_heads_file(), &chains.heads())?;
     served
+}
+
+/// Listens on an address. A port below 1024 takes a capability of root.
+fn listen(address: SocketAddr) -> io::Result<TcpListener> {
+    let raised = raise_privileges();
+    let listener = std::net::TcpListener::bind(address);
+    drop(raised);
+    let listener = listener?;
+    listener.set_nonblocking(true)?;
+    TcpListener::from_std(listener)
 }
 
 async fn serve(

@@ -12,7 +12,7 @@ const NAME: &str = "the token";
 
 /// Reads the token, or generates it at the first start; only the owner can read its file.
 pub fn ensure(path: &Path) -> Result<String> {
-    if path.exists() {
+    if private_file::exists(path)? {
         return read(path);
     }
     let token = PersonalAccessToken::generate();

@@ -6,6 +6,7 @@ use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
+use mc_sandbox::raise_privileges;
 use url::Url;
 
 use crate::Error;
@@ -70,7 +71,10 @@ impl ProtectedDirectories {
             let missing = || Error::io(data_dir)(ErrorKind::NotFound.into());
             protected.insert(identity(data_dir)?.ok_or_else(missing)?);
             // Each of its directories may be on another disk, by a link or a mount.
-            let entries = data_dir.read_dir().into_iter().flatten().flatten();
+            let raised = raise_privileges();
+            let entries: Vec<_> = data_dir.read_dir().into_iter().flatten().flatten().collect();
+            drop(raised);
+            let entries = entries.into_iter();
             protected.extend(entries.filter_map(|entry| identity(&entry.path()).ok().flatten()));
             let real = data_dir.canonicalize().map_err(Error::io(data_dir))?;
             let parents = real.ancestors().skip(1);
@@ -125,6 +129,7 @@ pub(crate) fn file_path(url: &Url) -> Result<PathBuf, Error> {
 /// Returns the real path, without the components at its end that don't exist. Git tries other names
 /// for a repository that does not exist, in the same directory.
 fn nearest_existing(path: &Path) -> Result<PathBuf, Error> {
+    let _raised = raise_privileges();
     for each in path.ancestors() {
         match each.canonicalize() {
             Err(error) if error.kind() == ErrorKind::NotFound => {}
@@ -136,6 +141,7 @@ fn nearest_existing(path: &Path) -> Result<PathBuf, Error> {
 
 /// Returns the identity of a path, whose symbolic links are followed; `None` if it does not exist.
 fn identity(path: &Path) -> Result<Option<Identity>, Error> {
+    let _raised = raise_privileges();
     match path.metadata() {
         Ok(metadata) => Ok(Some(Identity { device: metadata.dev(), inode: metadata.ino() })),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),

@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use crate::protected::{self, ProtectedDirectories};
 use crate::{Error, language, text};
 use attributes::Attributes;
+use mc_sandbox::raise_privileges;
 pub use open::Root;
 
 /// Directories that are never entered.
@@ -194,6 +195,7 @@ fn apply_size_limit(tree: &mut Tree, limit: u64) {
 
 /// Returns the absolute path of the directory without symbolic links. The walk is confined to it.
 pub fn resolve(directory: &Path) -> Result<PathBuf, Error> {
+    let _raised = raise_privileges();
     let directory = directory.canonicalize().map_err(Error::io(directory))?;
     if directory.is_dir() {
         Ok(directory)

@@ -354,8 +354,6 @@ async fn unreadable_files_do_not_stop_a_run() {
 
 #[tokio::test]
 async fn file_that_becomes_unreadable_stays_stored() {
-    // Before the threads that read are started, because they inherit the capabilities.
-    drop_root_capabilities();
     let fixture = Fixture::new().await;
     fixture.write("a.rb", SETTING);
     fixture.write("gone.rb", SETTING);
@@ -369,16 +367,6 @@ async fn file_that_becomes_unreadable_stays_stored() {
     assert_eq!((counts.files_deleted, counts.files_skipped["unreadable"]), (1, 1));
     assert_eq!(reported, ["gone.rb"]);
     assert_eq!(fixture.paths().await, ["a.rb", "shut/deep/b.rb"]);
-}
-
-/// Makes this thread and the threads that it starts subject to permissions, even if root runs the
-/// tests.
-fn drop_root_capabilities() {
-    use rustix::thread::{CapabilitySet, CapabilitySets, capabilities, set_capabilities};
-    let sets = capabilities(None).expect("capabilities");
-    let dropped = CapabilitySet::DAC_OVERRIDE | CapabilitySet::DAC_READ_SEARCH;
-    let fewer = CapabilitySets { effective: sets.effective - dropped, ..sets };
-    set_capabilities(None, fewer).expect("fewer capabilities");
 }
 
 #[tokio::test]

@@ -16,11 +16,13 @@ mod stale_server;
 mod supervise;
 mod user;
 
-use std::fmt;
 use std::path::PathBuf;
+use std::thread::JoinHandle;
+use std::{fmt, io, panic, thread};
 
-use tokio::sync::watch;
-use tokio::task::JoinHandle;
+use mc_sandbox::raise_privileges;
+use tokio::runtime;
+use tokio::sync::{oneshot, watch};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use cluster::Cluster;
@@ -29,13 +31,14 @@ use server::Server;
 pub use data_dir::{is_initialized, remove, rename, url_of_running};
 pub use discover::{Installation, discover};
 pub use error::{EmbeddedError, Result};
+pub use initialize::SHARED_DIR_MODE;
 pub use lock::DataDirLock;
 pub use supervise::Health;
 
 /// Settings of the embedded server.
 #[derive(Debug, Clone)]
 pub struct EmbeddedSettings {
-    /// Directory of all files of the server; created if missing, with mode 0700.
+    /// Directory of all files of the server; created if missing, with mode 0700 (0710 for root).
     pub data_dir: PathBuf,
     /// Installations to prefer over the system's, in this order: directories with `bin/postgres`.
     pub install_dirs: Vec<PathBuf>,
@@ -45,12 +48,14 @@ pub struct EmbeddedSettings {
     pub run_as: Option<String>,
 }
 
-/// A running embedded server. Dropping it stops the server without waiting for its end.
+/// A running embedded server. Dropping it stops the server without waiting for its end. If the
+/// process ends at once, the server may stay; the next start ends it.
 pub struct Embedded {
     url: String,
     installation: Installation,
     health: watch::Receiver<Health>,
-    supervisor: JoinHandle<()>,
+    /// Completes at the end of the server's thread.
+    ended: oneshot::Receiver<()>,
     stop: DropGuard,
 }
 
@@ -59,9 +64,8 @@ impl Embedded {
     /// directory, and cleans up after a killed service or server. A supervisor restarts the server
     /// if it dies.
     pub async fn start(settings: EmbeddedSettings) -> Result<Self> {
-        let (cluster, lock) = initialize::prepare(&settings).await?;
-        let server = server::start_with_database(&cluster).await?;
-        Self::supervised(cluster, server, lock)
+        let started = Self::start_unless_cancelled(settings, &CancellationToken::new()).await?;
+        Ok(started.expect("nothing cancels the start"))
     }
 
     /// Starts the server like [`Embedded::start`], or returns `None` after `cancel`: a server that
@@ -71,24 +75,16 @@ impl Embedded {
         settings: EmbeddedSettings,
         cancel: &CancellationToken,
     ) -> Result<Option<Self>> {
-        let (cluster, lock) = initialize::prepare(&settings).await?;
-        let starting = server::start_with_database(&cluster);
-        let Some(server) = cancel.run_until_cancelled(starting).await else {
-            supervise::end_started(&cluster).await;
-            drop(lock);
-            return Ok(None);
-        };
-        Self::supervised(cluster, server?, lock).map(Some)
-    }
-
-    fn supervised(cluster: Cluster, server: Server, lock: DataDirLock) -> Result<Self> {
-        let url = cluster.url()?;
-        let installation = cluster.installation.clone();
-        let stop = CancellationToken::new();
-        let (report, health) = watch::channel(Health::Running);
-        let supervisor =
-            tokio::spawn(supervise::supervise(cluster, server, lock, report, stop.clone()));
-        Ok(Self { url, installation, health, supervisor, stop: stop.drop_guard() })
+        let data_dir = settings.data_dir.clone();
+        let failed = EmbeddedError::io("start a thread for", &data_dir);
+        let (started, starting) = oneshot::channel();
+        let cancel = cancel.clone();
+        let thread = start_thread(async move { run(&settings, &cancel, started).await });
+        let thread = thread.map_err(failed)?;
+        match starting.await {
+            Ok(started) => started,
+            Err(_) => panic::resume_unwind(thread.join().expect_err("the thread has panicked")),
+        }
     }
 
     /// Returns the connection URL of the service's database, which a restart does not change. It
@@ -111,9 +107,61 @@ impl Embedded {
     /// Returns once it has ended and the data directory is unlocked.
     pub async fn stop(self) {
         self.stop.disarm().cancel();
-        // The task ends by itself; the runtime has reported a panic in it.
-        let _ = self.supervisor.await;
+        // The thread ends by itself; a panic in it was logged.
+        let _ = self.ended.await;
     }
+}
+
+/// Starts the thread of a server, with a runtime of its own. If the service is root, the thread
+/// stays root, since the files and processes of the server are another user's. It reads only what
+/// the server answers to it, and the server's log.
+fn start_thread(run: impl Future<Output = ()> + Send + 'static) -> io::Result<JoinHandle<()>> {
+    let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
+    thread::Builder::new().name("postgresql".to_owned()).spawn(move || {
+        let _raised = raise_privileges();
+        runtime.block_on(run);
+    })
+}
+
+/// Starts a server, and supervises it until its [`Embedded`] is stopped or dropped.
+async fn run(
+    settings: &EmbeddedSettings,
+    cancel: &CancellationToken,
+    started: oneshot::Sender<Result<Option<Embedded>>>,
+) {
+    let (cluster, server, lock) = match start_server(settings, cancel).await {
+        Ok(Some(running)) => running,
+        Ok(None) => return drop(started.send(Ok(None))),
+        Err(error) => return drop(started.send(Err(error))),
+    };
+    let url = match cluster.url() {
+        Ok(url) => url,
+        Err(error) => return drop(started.send(Err(error))),
+    };
+    let stop = CancellationToken::new();
+    let (report, health) = watch::channel(Health::Running);
+    // Dropped at the end.
+    let (_end, ended) = oneshot::channel();
+    let installation = cluster.installation.clone();
+    let stop_on_drop = stop.clone().drop_guard();
+    // If nobody waits for it any more, it is dropped here, which stops the server.
+    let embedded = Embedded { url, installation, health, ended, stop: stop_on_drop };
+    drop(started.send(Ok(Some(embedded))));
+    supervise::supervise(cluster, server, lock, report, stop).await;
+}
+
+/// Starts a server, unless `cancel` comes first.
+async fn start_server(
+    settings: &EmbeddedSettings,
+    cancel: &CancellationToken,
+) -> Result<Option<(Cluster, Server, DataDirLock)>> {
+    let (cluster, lock) = initialize::prepare(settings).await?;
+    let starting = server::start_with_database(&cluster);
+    if let Some(server) = cancel.run_until_cancelled(starting).await {
+        return Ok(Some((cluster, server?, lock)));
+    }
+    supervise::end_started(&cluster).await;
+    Ok(None)
 }
 
 impl fmt::Debug for Embedded {

@@ -15,8 +15,9 @@ use cache::cache;
 use mc_domain::{Classified, ErrorKind};
 use mc_postgres::db_roles;
 use mc_postgres::embedded::{Embedded, EmbeddedError, EmbeddedSettings, Health};
+use mc_sandbox::UnprivilegedUser;
 use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
+use nix::unistd::{Pid, geteuid};
 use sqlx::{AssertSqlSafe, Connection, PgConnection};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
@@ -78,8 +79,16 @@ async fn data_dir_is_private_and_the_password_is_required() {
     let dir = directory();
     let server = start(dir.path()).await;
     let data_dir = dir.path().join("data");
-    for closed in ["", "cluster", "socket", "log"] {
+    for closed in ["cluster", "log"] {
         assert_eq!(mode(&data_dir.join(closed)), 0o700, "{closed}");
+    }
+    for way_to_socket in ["", "socket"] {
+        let path = data_dir.join(way_to_socket);
+        let found = fs::metadata(&path).unwrap();
+        let is_root = geteuid().is_root();
+        assert_eq!(mode(&path), if is_root { 0o710 } else { 0o700 }, "{way_to_socket}");
+        assert!(found.uid() != UnprivilegedUser::SERVICE.uid, "{found:?}");
+        assert!(!is_root || found.gid() == UnprivilegedUser::SERVICE.gid, "{found:?}");
     }
     for private in ["password", "lock", "log/start.log"] {
         assert_eq!(mode(&data_dir.join(private)), 0o600, "{private}");

@@ -17,6 +17,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::{Errno, ioctl_fionbio};
 
 use crate::frame::{self, HEADER_BYTES};
+use crate::privileges::raise_privileges;
 
 /// Timeout of the start of a process, and by default of one request to it. A process that computes
 /// reaches its limit of processor time earlier, so this timeout ends a process that waits.
@@ -100,8 +101,12 @@ impl Process {
             command.envs(std::env::var_os(name).map(|value| (name, value)));
         }
         command.envs(ALLOCATOR);
-        let mut child =
-            command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        // It becomes another user itself.
+        let raised = raise_privileges();
+        let spawned = command.spawn();
+        drop(raised);
+        let mut child = spawned?;
         let (input, output) = (child.stdin.take(), child.stdout.take());
         let (Some(input), Some(output)) = (input, output) else {
             return Err(io::Error::other("the process has no streams"));
@@ -121,6 +126,7 @@ impl Process {
 
     /// Checks that the service may kill the process, which has another user if the service is root.
     fn check_kill(&self) -> io::Result<()> {
+        let _raised = raise_privileges();
         kill(self.id(), None).map_err(|error| {
             io::Error::other(format!(
                 "the service may not end it ({error}); give the service the capability CAP_KILL, \
@@ -143,7 +149,9 @@ impl Process {
     /// Returns the anonymous memory of the process, in RAM and swapped, in bytes; `None` if the
     /// system does not show it.
     pub fn memory(&self) -> Option<u64> {
+        let raised = raise_privileges();
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.id())).ok()?;
+        drop(raised);
         let kibibytes = |name: &str| {
             let value = status.lines().find_map(|line| line.strip_prefix(name))?;
             value.trim().strip_suffix(" kB")?.parse::<u64>().ok()
@@ -233,7 +241,10 @@ impl Drop for Process {
     fn drop(&mut self) {
         // Without the capability CAP_KILL, root can't kill the process. It ends then when its input
         // is closed.
-        if self.child.kill().is_ok() {
+        let raised = raise_privileges();
+        let killed = self.child.kill();
+        drop(raised);
+        if killed.is_ok() {
             let _ = self.child.wait();
         }
     }

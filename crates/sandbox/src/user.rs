@@ -1,11 +1,10 @@
-//! Unprivileged users, which run programs on untrusted content if the service is root. An attacker
-//! who takes over such a program does not get the rights of root.
+//! Unprivileged users, which work on untrusted content if the service is root. An attacker who
+//! takes over such a program does not get the rights of root.
 
 use std::ffi::OsString;
 use std::fs::{self, Metadata};
 use std::io;
 use std::iter;
-use std::marker::PhantomData;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Component, Path, PathBuf};
 
@@ -13,6 +12,8 @@ use nix::unistd::{Gid, Uid, User, setfsgid, setfsuid};
 use rustix::io::Errno;
 use rustix::process::{getegid, geteuid, getgroups};
 use rustix::thread::set_thread_groups;
+
+use crate::privileges::{RaisedPrivileges, is_root, raise_privileges};
 
 /// Id of a user, and of its group, that exist only for git.
 ///
@@ -29,10 +30,13 @@ const SHARED_GIT_ID: u32 = 65_529;
 /// be able to signal parsers.
 const PARSERS_ID: u32 = 65_526;
 
+/// Id of the user as which the service itself works.
+const SERVICE_ID: u32 = 65_525;
+
 /// Maximum number of links on the way to a path, as in the kernel.
 const MAX_LINKS: usize = 40;
 
-/// User that runs a program for a service that is root.
+/// User that works for a service that is root.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UnprivilegedUser {
     /// Id of the user.
@@ -51,11 +55,15 @@ impl UnprivilegedUser {
     pub const SHARED_GIT: Self = Self { uid: SHARED_GIT_ID, gid: SHARED_GIT_ID };
     /// User that exists only for parsers, without an account.
     pub const PARSERS: Self = Self { uid: PARSERS_ID, gid: PARSERS_ID };
+    /// User as which the threads of a service that is root work.
+    pub const SERVICE: Self = Self { uid: SERVICE_ID, gid: SERVICE_ID };
+    /// Root, without capabilities: for files that belong to root.
+    const ROOT: Self = Self { uid: 0, gid: 0 };
 
     /// Returns this user if the service is root. Otherwise the service can't run a program as
     /// another user.
     pub fn if_root(self) -> Option<Self> {
-        geteuid().is_root().then_some(self)
+        is_root().then_some(self)
     }
 
     /// Returns the user that runs git on the repository at an absolute path, and the path without
@@ -67,9 +75,10 @@ impl UnprivilegedUser {
     /// the way, it is [`Self::SHARED_GIT`]. It is `None` if only root can change what the path
     /// leads to, or the service is not root.
     pub fn reader_of(path: &Path) -> io::Result<(PathBuf, Option<Self>)> {
+        let _raised = raise_privileges();
         let (real, way) = resolve(path)?;
         let end = fs::symlink_metadata(&real)?;
-        if !geteuid().is_root() {
+        if !is_root() {
             return Ok((real, None));
         }
         let mut from_the_end = iter::once(&end).chain(way.iter().rev());
@@ -79,11 +88,17 @@ impl UnprivilegedUser {
         Ok((real, owner.or_else(|| is_open.then_some(Self::SHARED_GIT))))
     }
 
+    /// Returns the user with whose rights files of `owner` are read; `None` if the service is not
+    /// root. Files of root (`None`) are read as root, but without capabilities.
+    pub fn for_files(owner: Option<Self>) -> Option<Self> {
+        is_root().then(|| owner.unwrap_or(Self::ROOT))
+    }
+
     /// Returns the owner of a directory by id, unless that is root or the service is not root. Its
     /// group is the primary one of the owner's account: the owner may not be in the directory's
     /// group.
     pub fn of_owner(uid: u32) -> Option<Self> {
-        if uid == 0 || !geteuid().is_root() {
+        if uid == 0 || !is_root() {
             return None;
         }
         // A small container may have no list of accounts.
@@ -94,13 +109,13 @@ impl UnprivilegedUser {
     }
 
     /// Gives the current thread the access to files that this user has, until the result is
-    /// dropped: the thread is in no other group, and the kernel takes root's capabilities for files
-    /// from it. A thread that is created meanwhile keeps this access.
+    /// dropped: the thread is in no other group, and has no capabilities. A thread that is created
+    /// meanwhile keeps this access.
     ///
     /// It protects against files that lead elsewhere, not against code that takes over the thread.
     /// The first call makes the kernel refuse core dumps of the process.
     pub fn access_files(self) -> io::Result<FileAccess> {
-        let access = FileAccess { groups: getgroups()?, of_this_thread: PhantomData };
+        let access = FileAccess { groups: getgroups()?, raised: raise_privileges() };
         set_thread_groups(&[])?;
         // Both return the former id, also if they change nothing.
         setfsgid(Gid::from_raw(self.gid));
@@ -108,6 +123,7 @@ impl UnprivilegedUser {
         let current = (current_fsuid().as_raw(), current_fsgid().as_raw());
         // Otherwise, `access` restores the ids.
         if current == (self.uid, self.gid) {
+            access.raised.lower_capabilities()?;
             Ok(access)
         } else {
             Err(io::ErrorKind::PermissionDenied.into())
@@ -117,6 +133,7 @@ impl UnprivilegedUser {
     /// Returns the topmost directory on the path to `path` that this user can't enter, by its
     /// permission bits.
     pub fn first_closed_directory(self, path: &Path) -> Option<PathBuf> {
+        let _raised = raise_privileges();
         let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         let mut directories: Vec<&Path> = path.ancestors().collect();
         directories.reverse();
@@ -187,12 +204,14 @@ fn is_open_to_others(directory: &Metadata, is_end: bool) -> bool {
 pub struct FileAccess {
     /// Groups of the thread before.
     groups: Vec<rustix::process::Gid>,
-    /// It restores the ids of the thread that drops it, so it must stay on its thread.
-    of_this_thread: PhantomData<*const ()>,
+    /// Dropped after the ids are restored: the kernel makes capabilities for files effective when
+    /// the id becomes root's.
+    raised: RaisedPrivileges,
 }
 
 impl Drop for FileAccess {
     fn drop(&mut self) {
+        self.raised.raise_again();
         setfsuid(Uid::from_raw(geteuid().as_raw()));
         setfsgid(Gid::from_raw(getegid().as_raw()));
         // It succeeded before. Otherwise, the thread has fewer rights than before.

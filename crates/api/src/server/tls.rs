@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, SystemTime};
 
+use mc_sandbox::raise_privileges;
 use rustls::ServerConfig;
 use rustls::crypto::{CryptoProvider, aws_lc_rs};
 use rustls::pki_types::pem::{self, PemObject as _};
@@ -150,7 +151,13 @@ fn stamp(files: &TlsFiles) -> Result<Stamp, TlsError> {
 }
 
 fn metadata(path: &Path) -> Result<Metadata, TlsError> {
+    let _raised = raise_privileges();
     fs::metadata(path).map_err(|source| TlsError::Unreadable { path: path.to_path_buf(), source })
+}
+
+fn bytes_of(path: &Path) -> Result<Vec<u8>, TlsError> {
+    let _raised = raise_privileges();
+    fs::read(path).map_err(|source| TlsError::Unreadable { path: path.to_path_buf(), source })
 }
 
 fn read(files: &TlsFiles, provider: &CryptoProvider) -> Result<CertifiedKey, TlsError> {
@@ -158,12 +165,12 @@ fn read(files: &TlsFiles, provider: &CryptoProvider) -> Result<CertifiedKey, Tls
     if is_exposed(&metadata(key)?) {
         return Err(TlsError::Exposed { path: key.clone() });
     }
-    let chain = CertificateDer::pem_file_iter(&files.certificate)
-        .and_then(Iterator::collect::<Result<Vec<_>, _>>)
+    let chain = CertificateDer::pem_slice_iter(&bytes_of(&files.certificate)?)
+        .collect::<Result<Vec<_>, _>>()
         .and_then(|chain| if chain.is_empty() { Err(pem::Error::NoItemsFound) } else { Ok(chain) })
         .map_err(|source| unread(&files.certificate, "certificate", source))?;
-    let key =
-        PrivateKeyDer::from_pem_file(key).map_err(|source| unread(key, "private key", source))?;
+    let key = PrivateKeyDer::from_pem_slice(&bytes_of(key)?)
+        .map_err(|source| unread(key, "private key", source))?;
     // Fails if the key is not that of the certificate.
     Ok(CertifiedKey::from_der(chain, key, provider)?)
 }

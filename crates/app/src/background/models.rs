@@ -122,10 +122,9 @@ fn provider(config: &Config) -> Result<ProviderSettings> {
             dir: embedding.dir.clone(),
             name: Some(embedding.name.clone()),
         },
-        EmbeddingProvider::Huggingface => ProviderSettings::Hub {
-            model: embedding.model.clone(),
-            cache_dir: config.cache_dir.join("hub"),
-        },
+        EmbeddingProvider::Huggingface => {
+            ProviderSettings::Hub { model: embedding.model.clone(), cache_dir: config.hub_dir() }
+        }
         EmbeddingProvider::Openai => ProviderSettings::OpenAi {
             base_url: embedding.base_url.parse().context("embedding.base_url is not a URL")?,
             model: embedding.model.clone(),

@@ -6,6 +6,7 @@ use anyhow::{Context, Result, bail};
 use figment::providers::Serialized;
 use figment::value::{Dict, Map};
 use figment::{Metadata, Profile};
+use mc_sandbox::is_root;
 
 /// A configuration file, named in the errors about its content.
 pub(super) struct YamlFile {
@@ -61,7 +62,7 @@ pub(super) fn default_cache_dir() -> Result<PathBuf> {
 
 /// Returns the data directory in an environment that has only `HOME`.
 pub(super) fn bare_data_dir() -> Result<PathBuf> {
-    if rustix::process::geteuid().is_root() {
+    if is_root() {
         return default_data_dir();
     }
     let home = std::env::var_os("HOME").context("HOME is not set; set data_dir")?;
@@ -70,7 +71,7 @@ pub(super) fn bare_data_dir() -> Result<PathBuf> {
 
 pub(super) fn default_data_dir() -> Result<PathBuf> {
     // PostgreSQL refuses root, and the user it runs as must reach its data: not below root's home.
-    if rustix::process::geteuid().is_root() {
+    if is_root() {
         return Ok("/var/lib/memory-copilot".into());
     }
     under_home("XDG_DATA_HOME", ".local/share")

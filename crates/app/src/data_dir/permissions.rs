@@ -11,8 +11,15 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat, fstat, open, openat, statat};
+use mc_postgres::embedded::SHARED_DIR_MODE;
+use mc_sandbox::{UnprivilegedUser, is_root, raise_privileges};
+use rustix::fs::{
+    AtFlags, Dir, FileType, Gid, Mode, OFlags, Stat, Uid, chownat, fstat, mkdirat, open, openat,
+    statat,
+};
+use rustix::io::Errno;
 
+use crate::config::HUB;
 use crate::database::{EMBEDDED_DIR, RESTORING_DIR};
 
 /// Permission bits of users other than the owner.
@@ -23,7 +30,7 @@ const ALL: u32 = 0o7777;
 /// repositories as another user.
 const REPOSITORIES: &str = "repositories";
 /// Directories in which only the service and its git create files.
-const OWN: [&str; 2] = ["index", REPOSITORIES];
+const OWN: [&str; 3] = ["index", REPOSITORIES, HUB];
 /// Directories of the embedded PostgreSQL, whose content belongs to its own user. It checks that
 /// content itself.
 const EMBEDDED: [&str; 2] = [EMBEDDED_DIR, RESTORING_DIR];
@@ -44,16 +51,85 @@ impl OpenPath {
     }
 }
 
-/// Returns the mode of the data directory. As root it is searchable by others, because the embedded
-/// PostgreSQL runs as another user; others can't list it.
+/// Returns the mode of the data directory. As root it is searchable by others, because the service,
+/// git and the embedded PostgreSQL work as other users; others can't list it.
 pub fn of_data_dir(is_root: bool) -> u32 {
     if is_root { 0o711 } else { 0o700 }
 }
 
 /// Returns the permissions that other users may have on a path below the data directory. If the
-/// service is root, git runs as another user, which passes through [`REPOSITORIES`] to its copies.
+/// service is root, git runs as another user, which passes through [`REPOSITORIES`] to its copies,
+/// and the service's group passes through the directory of PostgreSQL's user to the socket.
 fn allowed(path: &Path, is_root: bool) -> u32 {
-    if path == Path::new(REPOSITORIES) { of_data_dir(is_root) & OTHERS } else { 0 }
+    if path == Path::new(REPOSITORIES) {
+        of_data_dir(is_root) & OTHERS
+    } else if is_embedded(path.as_os_str()) {
+        of_embedded(is_root) & OTHERS
+    } else {
+        0
+    }
+}
+
+/// Returns whether this is the name of a directory of the embedded PostgreSQL.
+pub fn is_embedded(name: &OsStr) -> bool {
+    EMBEDDED.iter().any(|embedded| name == *embedded)
+}
+
+/// Returns the mode of such a directory. If it belongs to another user than the service, the
+/// service's group passes through it to the socket.
+pub fn of_embedded(is_root: bool) -> u32 {
+    if is_root { SHARED_DIR_MODE } else { 0o700 }
+}
+
+/// Creates the directories of the service, and makes [`UnprivilegedUser::SERVICE`] the owner of
+/// what the service creates in them. Copies of repositories have users of their own; files directly
+/// in the data directory are used as root.
+pub fn give_to_service(dir: &Path) -> io::Result<()> {
+    let _raised = raise_privileges();
+    let root = open_directory(dir)?;
+    // Only root can place a link in its directory, for instance to another disk.
+    let links = if is_owned_by_root(&root) { OFlags::empty() } else { OFlags::NOFOLLOW };
+    for name in OWN {
+        match mkdirat(&root, name, Mode::RWXU) {
+            Ok(()) | Err(Errno::EXIST) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC | links;
+        give(&openat(&root, name, flags, Mode::empty())?, name != REPOSITORIES)?;
+    }
+    Ok(())
+}
+
+/// Gives a directory and the files in it to the service, and its directories if it is `recursive`.
+fn give(directory: &OwnedFd, recursive: bool) -> io::Result<()> {
+    for entry in Dir::read_from(directory)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        if matches!(name.to_bytes(), b"." | b"..") {
+            continue;
+        }
+        let stat = statat(directory, name, AtFlags::SYMLINK_NOFOLLOW)?;
+        if FileType::from_raw_mode(stat.st_mode) == FileType::Directory {
+            if recursive {
+                let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+                give(&openat(directory, name, flags, Mode::empty())?, recursive)?;
+            }
+        // A former owner may have linked a file of another user.
+        } else if stat.st_uid != UnprivilegedUser::SERVICE.uid && stat.st_nlink == 1 {
+            let handle = openat(directory, name, PATH, Mode::empty())?;
+            give_one(&handle)?;
+        }
+    }
+    give_one(directory)
+}
+
+/// Flags for a handle by which nothing is read. It may be that of a link.
+const PATH: OFlags = OFlags::PATH.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+
+fn give_one(handle: &OwnedFd) -> io::Result<()> {
+    let UnprivilegedUser { uid, gid } = UnprivilegedUser::SERVICE;
+    let (uid, gid) = (Uid::from_raw(uid), Gid::from_raw(gid));
+    Ok(chownat(handle, "", Some(uid), Some(gid), AtFlags::EMPTY_PATH)?)
 }
 
 /// Lists the paths that other users may use. A directory that the service did not create is listed,
@@ -62,7 +138,8 @@ pub fn list_open(dir: &Path) -> io::Result<Vec<OpenPath>> {
     let data_dir = fs::metadata(dir)?;
     let mode = data_dir.mode() & ALL;
     let mut found = Vec::new();
-    if mode & OTHERS & !of_data_dir(data_dir.uid() == 0) != 0 {
+    let is_root = is_root() || data_dir.uid() == 0;
+    if mode & OTHERS & !of_data_dir(is_root) != 0 {
         found.push(OpenPath { path: PathBuf::new(), mode });
     }
     found.extend(below(&open_directory(dir)?, &|| false).into_iter().map(|(path, _)| path));
@@ -122,6 +199,7 @@ fn close_all(dir: &Path, root: &OwnedFd, found: Vec<(OpenPath, bool)>) {
 }
 
 fn open_directory(dir: &Path) -> io::Result<OwnedFd> {
+    let _raised = raise_privileges();
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     Ok(open(dir, flags, Mode::empty())?)
 }
@@ -143,6 +221,11 @@ fn is_owned_by_root(directory: &OwnedFd) -> bool {
     fstat(directory).is_ok_and(|stat| stat.st_uid == 0)
 }
 
+/// Returns whether a service that is root uses this data directory, which may have another owner.
+fn is_of_root(root: &OwnedFd) -> bool {
+    is_root() || is_owned_by_root(root)
+}
+
 /// Adds the open paths of one directory to `found`, and its directories that the service created to
 /// `own`.
 fn examine(
@@ -151,7 +234,7 @@ fn examine(
     found: &mut Vec<(OpenPath, bool)>,
     own: &mut Vec<PathBuf>,
 ) {
-    let is_root = is_owned_by_root(root);
+    let is_root = is_of_root(root);
     for (name, stat) in list(root, directory) {
         let path = directory.join(&name);
         let kind = FileType::from_raw_mode(stat.st_mode);
@@ -162,8 +245,7 @@ fn examine(
         }
         let open = stat.st_mode & OTHERS & !allowed(&path, is_root);
         if kind != FileType::Symlink && open != 0 {
-            let is_embedded = EMBEDDED.iter().any(|embedded| name == *embedded);
-            let is_foreign = is_directory && !is_own && !is_embedded;
+            let is_foreign = is_directory && !is_own && !is_embedded(&name);
             found.push((OpenPath { path, mode: stat.st_mode & ALL }, is_foreign));
         }
     }
@@ -172,6 +254,7 @@ fn examine(
 /// Lists a directory. It is empty if it was deleted meanwhile, or if this user can't list it:
 /// then it belongs to another user.
 fn list(root: &OwnedFd, directory: &Path) -> Vec<(OsString, Stat)> {
+    let _raised = raise_privileges();
     let Ok(handle) = open_below(root, directory, OFlags::RDONLY | OFlags::DIRECTORY) else {
         return Vec::new();
     };
@@ -202,6 +285,7 @@ fn open_below(root: &OwnedFd, path: &Path, flags: OFlags) -> io::Result<OwnedFd>
 }
 
 fn close_one(root: &OwnedFd, path: &Path) -> io::Result<()> {
+    let _raised = raise_privileges();
     // With `PATH`, the file need not be readable, and opening a device has no effect.
     let handle = open_below(root, path, OFlags::PATH)?;
     let mode = fstat(&handle)?.st_mode;
@@ -210,7 +294,7 @@ fn close_one(root: &OwnedFd, path: &Path) -> io::Result<()> {
     }
     // Such a handle can be changed only by its name in /proc.
     let name = format!("/proc/self/fd/{}", handle.as_raw_fd());
-    let removed = OTHERS & !allowed(path, is_owned_by_root(root));
+    let removed = OTHERS & !allowed(path, is_of_root(root));
     fs::set_permissions(name, Permissions::from_mode(mode & ALL & !removed))
 }
 

@@ -9,6 +9,7 @@ use fastembed::{
     TokenizerFiles, UserDefinedEmbeddingModel,
 };
 use mc_processor_time::add_helper_time;
+use mc_sandbox::raise_privileges;
 use serde_json::Value;
 
 use crate::Error;
@@ -147,7 +148,7 @@ fn user_defined(dir: &Path) -> Result<UserDefinedEmbeddingModel, Error> {
     let model = model.with_pooling(pooling(dir)?);
     // Weights of more than 2 GB are in a file of their own.
     let outside = "model.onnx_data";
-    if dir.join(outside).exists() {
+    if exists(&dir.join(outside)) {
         return Ok(model.with_external_initializer(outside.to_owned(), read(dir, outside)?));
     }
     Ok(model)
@@ -169,13 +170,20 @@ fn pooling(dir: &Path) -> Result<Pooling, Error> {
 
 fn read(dir: &Path, file: &str) -> Result<Vec<u8>, Error> {
     let path = dir.join(file);
+    // Root's cache may be closed to other users.
+    let _raised = raise_privileges();
     fs::read(&path).map_err(|error| Error::ModelFile { path, reason: error.to_string() })
+}
+
+fn exists(path: &Path) -> bool {
+    let _raised = raise_privileges();
+    path.exists()
 }
 
 /// Returns `null` if there is no such file.
 fn read_optional_json(dir: &Path, file: &str) -> Result<Value, Error> {
     let path = dir.join(file);
-    if !path.exists() {
+    if !exists(&path) {
         return Ok(Value::Null);
     }
     serde_json::from_slice(&read(dir, file)?)

@@ -3,12 +3,16 @@
 use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
 use std::path::Path;
 
+use mc_sandbox::raise_privileges;
+
 use crate::Error;
 
 /// Loads the library for the whole process; the first path that loads stays.
 pub(super) fn load_library(path: Option<&Path>) -> Result<(), Error> {
     let default = format!("{DLL_PREFIX}onnxruntime{DLL_SUFFIX}");
     let path = path.map_or_else(|| default.into(), Path::to_path_buf);
+    // Root's cache may be closed to other users.
+    let _raised = raise_privileges();
     match ort::init_from(&path) {
         // fastembed creates the environment.
         Ok(_environment) => Ok(()),

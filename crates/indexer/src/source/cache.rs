@@ -35,6 +35,8 @@ const STALE_LOCKS: &[&str] = &[
 
 /// Start of the name of a pack that git has not fetched completely.
 pub(super) const INCOMPLETE_PACK: &str = "tmp_";
+/// Directory of git in a copy.
+const GIT_DIRECTORY: &str = ".git";
 /// Permission of users other than the owner to pass through a directory.
 const SEARCH: u32 = 0o011;
 
@@ -117,7 +119,7 @@ impl Update<'_> {
     async fn run(&self, cancel: &CancellationToken) -> Result<Option<String>, Error> {
         let is_too_large =
             |newest: &Result<_, Error>| matches!(newest, Err(Error::RepositoryTooLarge { .. }));
-        let had_commits = self.git_directory().exists();
+        let had_commits = self.copy.contains(GIT_DIRECTORY);
         let mut newest = self.newest(cancel).await;
         if had_commits && is_too_large(&newest) {
             // Objects of earlier fetches count, too. A new copy has none.
@@ -132,7 +134,7 @@ impl Update<'_> {
     }
 
     async fn newest(&self, cancel: &CancellationToken) -> Result<Option<String>, Error> {
-        if !self.git_directory().exists() {
+        if !self.copy.contains(GIT_DIRECTORY) {
             self.git.run(&["init", "--quiet", "--template="], STEP_LIMIT, cancel).await?;
         }
         self.ignore_conversions()?;
@@ -195,11 +197,7 @@ impl Update<'_> {
     }
 
     fn objects(&self) -> Objects {
-        Objects::of(&self.git_directory())
-    }
-
-    fn git_directory(&self) -> PathBuf {
-        self.copy.path().join(".git")
+        Objects::of(&self.copy.path().join(GIT_DIRECTORY))
     }
 
     /// Makes git write files as they are stored: their sizes were checked, and the repository may
@@ -216,7 +214,7 @@ async fn commit(git: &Git, name: &str, cancel: &CancellationToken) -> Result<Str
 }
 
 /// Creates the directory of the copies. If the service is root, git's user can pass through this
-/// directory to its own copies, but can neither list nor change it, so the locks belong to root.
+/// directory to its own copies, but can neither list nor change it, so the locks belong to the service.
 fn create_cache(directory: &Path) -> Result<(), Error> {
     let io = Error::io(directory);
     DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(&io)?;

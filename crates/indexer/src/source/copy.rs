@@ -2,7 +2,8 @@
 //!
 //! Its content belongs to the user that runs git. An attacker who takes over git may replace a
 //! directory in it by a symbolic link to another place, where the service would then write. So the
-//! service opens each directory of a path by itself, and follows no link.
+//! service opens each directory of a path by itself, and follows no link. A service that is root
+//! raises its privileges here, since the files are another user's.
 
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, ErrorKind, Write as _};
@@ -10,12 +11,11 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, fchown, lchown};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, Dir, Mode, OFlags, mkdirat, open, openat, unlinkat};
-use rustix::process::geteuid;
+use rustix::fs::{AtFlags, Dir, Mode, OFlags, mkdirat, open, openat, statat, unlinkat};
 
 use crate::Error;
 use crate::walk::Root;
-use mc_sandbox::UnprivilegedUser;
+use mc_sandbox::{UnprivilegedUser, is_root, raise_privileges};
 
 /// Directory of a copy, private to the user that runs git.
 #[derive(Debug)]
@@ -31,6 +31,7 @@ impl CopyDirectory {
     pub fn create(path: &Path, user: Option<UnprivilegedUser>) -> Result<Self, Error> {
         let io = Error::io(path);
         let copy = Self { path: path.to_owned(), user };
+        let _raised = raise_privileges();
         match path.symlink_metadata() {
             Ok(found) if !copy.belongs_to_another(found.uid()) => return Ok(copy),
             Ok(_) => copy.clear()?,
@@ -75,21 +76,32 @@ impl CopyDirectory {
 
     /// Deletes the directory with its content.
     pub fn clear(&self) -> Result<(), Error> {
+        let _raised = raise_privileges();
         fs::remove_dir_all(&self.path).map_err(Error::io(&self.path))
+    }
+
+    /// Returns whether the directory has a file or directory at this `/`-separated path.
+    pub fn contains(&self, file: &str) -> bool {
+        let _raised = raise_privileges();
+        let (below, name) = split(file);
+        let found = self.open_below(below).map(|at| statat(at, name, AtFlags::SYMLINK_NOFOLLOW));
+        matches!(found, Ok(Ok(_)))
     }
 
     /// Opens this `/`-separated directory of the copy, to walk and read it.
     pub fn open_root(&self, below: &str) -> io::Result<Root> {
+        let _raised = raise_privileges();
         let directory = self.open_below(below)?;
         let path = parts(below).fold(self.path.clone(), |path, part| path.join(part));
         Ok(Root::of_copy(directory, path, self.user))
     }
 
     fn belongs_to_another(&self, owner: u32) -> bool {
-        geteuid().is_root() && owner != self.user.map_or(0, |user| user.uid)
+        is_root() && owner != self.user.map_or(0, |user| user.uid)
     }
 
     fn try_write(&self, file: &str, content: &[u8]) -> io::Result<()> {
+        let _raised = raise_privileges();
         let (below, name) = split(file);
         let directory = self.create_below(below)?;
         // Creates a new file: the old one may be a hard link to a file outside of the copy.
@@ -103,11 +115,13 @@ impl CopyDirectory {
     }
 
     fn try_remove(&self, file: &str) -> io::Result<()> {
+        let _raised = raise_privileges();
         let (below, name) = split(file);
         Ok(unlinkat(self.open_below(below)?, name, AtFlags::empty())?)
     }
 
     fn try_remove_with_prefix(&self, directory: &str, prefix: &str) -> io::Result<()> {
+        let _raised = raise_privileges();
         let directory = self.open_below(directory)?;
         for entry in Dir::read_from(&directory)? {
             let entry = entry?;

@@ -15,6 +15,7 @@ use super::{
 use crate::protected::ProtectedDirectories;
 use crate::walk::{self, Root};
 use crate::{Error, hash};
+use mc_sandbox::raise_privileges;
 
 /// Timeout to list the refs of a host.
 const LIST_TIMEOUT: Duration = Duration::from_mins(1);
@@ -56,9 +57,14 @@ pub async fn state(
 /// Returns whether the origin is an empty directory, such as a mount point without a mounted disk.
 pub async fn is_empty_directory(origin: &Origin) -> Result<bool, Error> {
     let Location::Directory(directory) = &origin.location else { return Ok(false) };
-    let io = Error::io(directory);
-    let mut entries = tokio::fs::read_dir(directory).await.map_err(&io)?;
-    Ok(entries.next_entry().await.map_err(io)?.is_none())
+    let directory = directory.clone();
+    let is_empty = move || {
+        let _raised = raise_privileges();
+        let entries = directory.read_dir().and_then(|mut entries| entries.next().transpose());
+        entries.map(|first| first.is_none()).map_err(Error::io(&directory))
+    };
+    // The runtime is shutting down.
+    tokio::task::spawn_blocking(is_empty).await.unwrap_or(Err(Error::Cancelled))
 }
 
 /// Requests the commit of a ref from the host.
@@ -124,7 +130,9 @@ fn digest(
     let tree = walk::walk(&opened, walk::Limits::default(), protected, &is_stopped)?;
     let mut fields = vec![commit.as_bytes().to_vec()];
     for file in tree.candidates {
+        let raised = raise_privileges();
         let metadata = root.join(&file.path).symlink_metadata().ok();
+        drop(raised);
         fields.push(file.path.into_bytes());
         fields.push(metadata.as_ref().map(stat_digest).unwrap_or_default());
     }

@@ -10,9 +10,10 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use rustix::io::Errno;
-use rustix::process::{Pid, Signal, geteuid, kill_process_group};
+use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::{Child, Command};
+use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
@@ -20,7 +21,7 @@ use super::copy::CopyDirectory;
 use super::network_policy;
 use crate::Error;
 use environment::SETTINGS;
-use mc_sandbox::UnprivilegedUser;
+use mc_sandbox::{UnprivilegedUser, is_root, raise_privileges, without_capabilities};
 use server::Server;
 
 /// Maximum bytes of git's output that are kept.
@@ -53,7 +54,7 @@ pub(super) struct Git {
     directory: PathBuf,
     /// Settings in addition to [`SETTINGS`].
     settings: Vec<String>,
-    /// User that runs git; `None` for the service's.
+    /// User that runs git; `None` for the service's own, or root without capabilities.
     user: Option<UnprivilegedUser>,
     /// Maximum bytes of a file that git writes; at least [`limits::MIN_FILE_BYTES`].
     max_file_bytes: u64,
@@ -177,10 +178,11 @@ impl Git {
         cancel: &CancellationToken,
         on_field: impl FnMut(&[u8]),
     ) -> Result<(), Error> {
-        let mut child = start(self.command(arguments, limit), self.user)?;
-        let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+        let mut process = Process::start(self.command(arguments, limit), self.user)?;
+        let (stdout, stderr) = (process.0.stdout.take(), process.0.stderr.take());
         let reading = async { tokio::try_join!(split(stdout, on_field), read(stderr)) };
-        let (is_success, ((), stderr)) = self.wait_for_exit(child, reading, limit, cancel).await?;
+        let (is_success, ((), stderr)) =
+            self.wait_for_exit(process, reading, limit, cancel).await?;
         if is_success { Ok(()) } else { Err(self.failure(&stderr)) }
     }
 
@@ -233,11 +235,11 @@ impl Git {
         limit: Duration,
         cancel: &CancellationToken,
     ) -> Result<(String, String), Error> {
-        let mut child = start(command, self.user)?;
-        let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+        let mut process = Process::start(command, self.user)?;
+        let (stdout, stderr) = (process.0.stdout.take(), process.0.stderr.take());
         let reading = async { tokio::try_join!(read(stdout), read(stderr)) };
         let (is_success, (stdout, mut stderr)) =
-            self.wait_for_exit(child, reading, limit, cancel).await?;
+            self.wait_for_exit(process, reading, limit, cancel).await?;
         if let Some(server) = server {
             stderr.push('\n');
             stderr.push_str(&server.finish().await);
@@ -267,7 +269,7 @@ impl Git {
         }
         // As root, git itself rejects a repository of another user, which it finds above the
         // directory or by a `.git` file.
-        if self.user.is_some() || !geteuid().is_root() {
+        if self.user.is_some() || !is_root() {
             command.args(["-c", "safe.directory=*"]);
         }
         for setting in &self.settings {
@@ -279,12 +281,7 @@ impl Git {
             // `uid` also removes root's supplementary groups.
             command.uid(user.uid).gid(user.gid);
         }
-        command
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .process_group(0)
-            .kill_on_drop(true);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
         command
     }
 
@@ -292,14 +289,14 @@ impl Git {
     /// is killed with its child processes.
     async fn wait_for_exit<T>(
         &self,
-        mut child: Child,
+        mut process: Process,
         reading: impl Future<Output = io::Result<T>>,
         limit: Duration,
         cancel: &CancellationToken,
     ) -> Result<(bool, T), Error> {
         let exit = async {
             let read = reading.await?;
-            let status = child.wait().await?;
+            let status = process.0.wait().await?;
             match status.code() {
                 Some(NOT_FOUND) => Err(io::Error::from(ErrorKind::NotFound)),
                 Some(NOT_EXECUTABLE) => Err(io::Error::from(ErrorKind::PermissionDenied)),
@@ -313,21 +310,21 @@ impl Git {
             },
             () = cancel.cancelled() => Error::Cancelled,
         };
-        self.kill(&mut child).await?;
+        self.kill(process).await?;
         Err(interruption)
     }
 
     /// Kills a process with its child processes. If the service may not, does not wait for its end.
-    async fn kill(&self, child: &mut Child) -> Result<(), Error> {
+    async fn kill(&self, mut process: Process) -> Result<(), Error> {
         let is_forbidden =
-            kill_group(child) == Err(Errno::PERM) && matches!(child.try_wait(), Ok(None));
+            process.kill() == Err(Errno::PERM) && matches!(process.0.try_wait(), Ok(None));
         if is_forbidden {
             return self.user.map_or(Ok(()), |user| {
                 Err(Error::PrivilegesNotDropped { uid: user.uid, cause: Errno::PERM.into() })
             });
         }
         // Another error means that the process has exited already.
-        let _ = child.wait().await;
+        let _ = process.0.wait().await;
         Ok(())
     }
 }
@@ -338,25 +335,53 @@ fn closed_directory(user: UnprivilegedUser, path: &Path, closed: &Path) -> Error
     Error::ClosedDirectory { uid: user.uid, path, closed }
 }
 
-/// Returns the process group of a child process that leads one; `None` after it was waited for.
-fn group_of(child: &Child) -> Option<Pid> {
-    child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw)
+/// Running program that leads a process group. If it is dropped, it is killed with its child
+/// processes.
+#[derive(Debug)]
+struct Process(Child);
+
+impl Process {
+    /// Starts a command that runs as `user`. Without a user, it runs as the service's; if that is
+    /// root, it has no capabilities.
+    fn start(mut command: Command, user: Option<UnprivilegedUser>) -> Result<Self, Error> {
+        let spawned = if user.is_some() {
+            let _raised = raise_privileges();
+            command.spawn()
+        } else {
+            let runtime = Handle::current();
+            let spawn = || {
+                let _entered = runtime.enter();
+                command.spawn()
+            };
+            without_capabilities(spawn)
+                .map_err(|cause| Error::PrivilegesNotDropped { uid: 0, cause })?
+        };
+        spawned.map(Self).map_err(|cause| match (user, cause.kind()) {
+            // The user namespace of a container may not have this id.
+            (Some(user), ErrorKind::PermissionDenied | ErrorKind::InvalidInput) => {
+                Error::PrivilegesNotDropped { uid: user.uid, cause }
+            }
+            _ => Error::GitNotFound(cause),
+        })
+    }
+
+    /// Returns its process group; `None` after it was waited for.
+    fn group(&self) -> Option<Pid> {
+        self.0.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw)
+    }
+
+    /// Kills the program with its child processes, unless it has ended and was waited for.
+    fn kill(&self) -> rustix::io::Result<()> {
+        let _raised = raise_privileges();
+        self.group().map_or(Ok(()), |group| kill_process_group(group, Signal::KILL))
+    }
 }
 
-/// Kills a process with its child processes.
-fn kill_group(child: &Child) -> rustix::io::Result<()> {
-    group_of(child).map_or(Ok(()), |group| kill_process_group(group, Signal::KILL))
-}
-
-/// Starts a command that runs as `user`.
-fn start(mut command: Command, user: Option<UnprivilegedUser>) -> Result<Child, Error> {
-    command.spawn().map_err(|cause| match (user, cause.kind()) {
-        // The user namespace of a container may not have this id.
-        (Some(user), ErrorKind::PermissionDenied | ErrorKind::InvalidInput) => {
-            Error::PrivilegesNotDropped { uid: user.uid, cause }
-        }
-        _ => Error::GitNotFound(cause),
-    })
+impl Drop for Process {
+    fn drop(&mut self) {
+        // One that may not be killed ends when its streams are closed, or at its limits.
+        let _ = self.kill();
+    }
 }
 
 /// Returns whether the trace of the protocol shows a response from a git server.

@@ -80,9 +80,9 @@ impl Commits {
         cancel: &CancellationToken,
     ) -> Result<Self, Error> {
         let deadline = Instant::now() + limits.time;
-        let (git, below) = match origin {
+        let (git, below, copy) = match origin {
             HistoryOrigin::Local { repository, below } => {
-                (Git::in_place(repository)?, below.clone())
+                (Git::in_place(repository)?, below.clone(), None)
             }
             HistoryOrigin::Remote { url, requested_ref, settings, copy } => {
                 let copy = CopyDirectory::create(copy, git::user_of(url))?;
@@ -95,17 +95,17 @@ impl Commits {
                     copy.clear()?;
                 }
                 fetched?;
-                (Git::in_copy(&copy), String::new())
+                (Git::in_copy(&copy), String::new(), Some(copy))
             }
         };
         let mut commits =
             Self { git, below, has_exact_renames_only: false, is_shallow: false, deadline };
         commits.is_shallow =
             commits.run(&["rev-parse", "--is-shallow-repository"], cancel).await? == "true";
-        commits.has_exact_renames_only = match origin {
+        commits.has_exact_renames_only = match copy {
             // A partial clone lacks the contents of files, like the copies in the cache.
-            HistoryOrigin::Local { .. } => commits.is_partial(cancel).await?,
-            HistoryOrigin::Remote { copy, .. } => !copy.join(UNFILTERED).exists(),
+            None => commits.is_partial(cancel).await?,
+            Some(copy) => !copy.contains(UNFILTERED),
         };
         Ok(commits)
     }
@@ -221,7 +221,7 @@ impl Fetch<'_> {
         let git = Git::in_copy(self.copy).with_remote(self.url, self.settings.to_vec());
         let git = git.with_max_file_bytes(self.limits.bytes);
         git.check_version(remaining(self.deadline), cancel).await?;
-        if !self.copy.path().join("HEAD").exists() {
+        if !self.copy.contains("HEAD") {
             let init = ["init", "--quiet", "--bare", "--template="];
             git.run(&init, remaining(self.deadline), cancel).await?;
         }

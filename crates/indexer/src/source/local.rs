@@ -17,7 +17,7 @@ use super::git::{Git, is_missing};
 use super::{LOCAL_LIMIT, Location};
 use crate::Error;
 use crate::protected::{Snapshot, local_path};
-use mc_sandbox::UnprivilegedUser;
+use mc_sandbox::{UnprivilegedUser, raise_privileges};
 
 /// Maximum number of directories of objects of a repository, borrowed ones included.
 const MAX_OBJECT_DIRECTORIES: usize = 64;
@@ -109,6 +109,7 @@ fn check_alternates(
 }
 
 fn real(path: PathBuf) -> PathBuf {
+    let _raised = raise_privileges();
     path.canonicalize().unwrap_or(path)
 }
 
@@ -120,14 +121,15 @@ fn real(path: PathBuf) -> PathBuf {
 /// checked.
 fn read_list(path: &Path, user: Option<UnprivilegedUser>) -> Result<Vec<u8>, Error> {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-    let access = user.map(UnprivilegedUser::access_files).transpose().map_err(Error::io(path))?;
+    let reader = UnprivilegedUser::for_files(user);
+    let access = reader.map(UnprivilegedUser::access_files).transpose().map_err(Error::io(path))?;
     let opened = open(path, flags, Mode::empty());
     drop(access);
     let file = match opened {
         Ok(file) => File::from(file),
         Err(Errno::NOENT | Errno::NOTDIR) => return Ok(Vec::new()),
         // Git cannot read it either.
-        Err(Errno::ACCESS) if user.is_some() => return Ok(Vec::new()),
+        Err(Errno::ACCESS) if reader.is_some() => return Ok(Vec::new()),
         Err(error) => return Err(Error::io(path)(error.into())),
     };
     let mut listed = Vec::new();

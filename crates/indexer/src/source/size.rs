@@ -8,6 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::git::Git;
 use crate::Error;
+use mc_sandbox::raise_privileges;
 
 /// Interval between checks of the size of a running fetch.
 const SIZE_CHECK_INTERVAL: Duration = Duration::from_millis(250);
@@ -106,6 +107,7 @@ impl Objects {
     }
 
     fn size(&self) -> u64 {
+        let _raised = raise_privileges();
         let files = list(&self.0).flat_map(|directory| list(&directory.path()));
         files.filter_map(|file| Some(file.metadata().ok()?.len())).sum()
     }

@@ -123,7 +123,7 @@ fn ref_that_is_an_option_or_expression_is_rejected() {
     }
 }
 
-fn git(directory: &Path, arguments: &[&str]) -> String {
+pub(super) fn git(directory: &Path, arguments: &[&str]) -> String {
     let output = Command::new("git")
         .arg("-C")
         .arg(directory)

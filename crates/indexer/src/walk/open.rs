@@ -8,7 +8,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use mc_sandbox::{FileAccess, UnprivilegedUser};
+use mc_sandbox::{FileAccess, UnprivilegedUser, raise_privileges};
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat, fstat, open, openat, statat};
 use rustix::io::Errno;
 
@@ -66,8 +66,12 @@ impl Root {
     /// rights of its owner, who may have prepared it to attack its reader.
     pub fn open(directory: &Path) -> Result<Self, Error> {
         let io = |error: Errno| Error::io(directory)(error.into());
+        // Root finds a directory below private ones.
+        let raised = raise_privileges();
         let opened = open_directory(directory).map_err(io)?;
-        let reader = UnprivilegedUser::of_owner(fstat(&opened).map_err(io)?.st_uid);
+        drop(raised);
+        let owner = UnprivilegedUser::of_owner(fstat(&opened).map_err(io)?.st_uid);
+        let reader = UnprivilegedUser::for_files(owner);
         let path = directory.to_owned();
         Ok(Self { directory: opened, path, reader, is_copy_of_git: false })
     }

@@ -325,19 +325,16 @@ fn files_below_an_unreadable_directory_are_unreadable() {
     let root = tempfile::tempdir().expect("directory");
     write(root.path(), "open/a.txt", "a");
     write(root.path(), "shut/deep/b.txt", "b");
-    without_root_capabilities(|| {
-        fs::set_permissions(root.path().join("shut"), Permissions::from_mode(0o0)).expect("a mode");
-        let tree = walk_unprotected(root.path(), Limits::default(), &|| false).expect("a tree");
-        fs::set_permissions(root.path().join("shut"), Permissions::from_mode(0o700))
-            .expect("a mode");
-        assert_eq!(tree.skipped, Skipped::from([(SkipReason::Unreadable, 1)]));
-        for path in ["shut/deep/b.txt", "shut/c.txt"] {
-            assert!(tree.is_unreadable(path), "{path}");
-        }
-        for path in ["open/a.txt", "open/gone.txt", "shutter/d.txt", "shut.txt"] {
-            assert!(!tree.is_unreadable(path), "{path}");
-        }
-    });
+    fs::set_permissions(root.path().join("shut"), Permissions::from_mode(0o0)).expect("a mode");
+    let tree = walk_unprotected(root.path(), Limits::default(), &|| false).expect("a tree");
+    fs::set_permissions(root.path().join("shut"), Permissions::from_mode(0o700)).expect("a mode");
+    assert_eq!(tree.skipped, Skipped::from([(SkipReason::Unreadable, 1)]));
+    for path in ["shut/deep/b.txt", "shut/c.txt"] {
+        assert!(tree.is_unreadable(path), "{path}");
+    }
+    for path in ["open/a.txt", "open/gone.txt", "shutter/d.txt", "shut.txt"] {
+        assert!(!tree.is_unreadable(path), "{path}");
+    }
 }
 
 /// A directory with read but without execute permission reveals only names.
@@ -345,27 +342,10 @@ fn files_below_an_unreadable_directory_are_unreadable() {
 fn file_that_cannot_be_inspected_is_unreadable() {
     let root = tempfile::tempdir().expect("directory");
     write(root.path(), "listed/a.txt", "a");
-    without_root_capabilities(|| {
-        let directory = root.path().join("listed");
-        fs::set_permissions(&directory, Permissions::from_mode(0o400)).expect("a mode");
-        let tree = walk_unprotected(root.path(), Limits::default(), &|| false).expect("a tree");
-        fs::set_permissions(&directory, Permissions::from_mode(0o700)).expect("a mode");
-        assert!(tree.candidates.is_empty());
-        assert!(tree.is_unreadable("listed/a.txt"));
-    });
-}
-
-/// Runs a function in a thread that is subject to permissions, even if root runs the tests.
-fn without_root_capabilities(run: impl FnOnce() + Send) {
-    use rustix::thread::{CapabilitySet, CapabilitySets, capabilities, set_capabilities};
-    std::thread::scope(|scope| {
-        let thread = scope.spawn(|| {
-            let sets = capabilities(None).expect("capabilities");
-            let dropped = CapabilitySet::DAC_OVERRIDE | CapabilitySet::DAC_READ_SEARCH;
-            let fewer = CapabilitySets { effective: sets.effective - dropped, ..sets };
-            set_capabilities(None, fewer).expect("fewer capabilities");
-            run();
-        });
-        thread.join().expect("no panic");
-    });
+    let directory = root.path().join("listed");
+    fs::set_permissions(&directory, Permissions::from_mode(0o400)).expect("a mode");
+    let tree = walk_unprotected(root.path(), Limits::default(), &|| false).expect("a tree");
+    fs::set_permissions(&directory, Permissions::from_mode(0o700)).expect("a mode");
+    assert!(tree.candidates.is_empty());
+    assert!(tree.is_unreadable("listed/a.txt"));
 }

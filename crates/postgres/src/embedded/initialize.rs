@@ -1,17 +1,23 @@
 //! Initialization of the data directory: directories, lock, password, cluster. The next run
 //! completes an initialization that was interrupted at any point.
 
-use std::fs::{self, DirBuilder, OpenOptions, Permissions};
-use std::io::Write;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt, fchown};
 use std::path::Path;
 use std::process::Stdio;
+
+use mc_sandbox::UnprivilegedUser;
+use nix::fcntl::OFlag;
 
 use super::cluster::{Cluster, NAME, Paths, check_path};
 use super::discover::{candidates, examine_all};
 use super::lock::DataDirLock;
 use super::user::ServerUser;
 use super::{EmbeddedError, EmbeddedSettings, Installation, Result};
+
+/// Mode of the directories on the way to the socket, if the service is root: its group passes.
+pub const SHARED_DIR_MODE: u32 = 0o710;
 
 /// Locks the data directory and initializes it, so that a server can start on it.
 pub(super) async fn prepare(settings: &EmbeddedSettings) -> Result<(Cluster, DataDirLock)> {
@@ -40,7 +46,7 @@ pub(super) async fn prepare(settings: &EmbeddedSettings) -> Result<(Cluster, Dat
     Ok((cluster, lock))
 }
 
-/// Creates the data directory with mode 0700, and checks that the server's user can reach it.
+/// Creates the data directory, private to the service, and checks that the server's user can reach it.
 fn create_data_dir(data_dir: &Path, user: Option<&ServerUser>) -> Result<()> {
     if let Some(parent) = data_dir.parent() {
         fs::create_dir_all(parent).map_err(EmbeddedError::io("create", parent))?;
@@ -71,8 +77,14 @@ fn create_private_dir(path: &Path) -> Result<()> {
         .mode(0o700)
         .recursive(true)
         .create(path)
-        .and_then(|()| fs::set_permissions(path, Permissions::from_mode(0o700)))
+        .and_then(|()| open_dir(path)?.set_permissions(Permissions::from_mode(0o700)))
         .map_err(EmbeddedError::io("create", path))
+}
+
+/// Opens a directory, but not through a link: the server's user could lead root elsewhere by it.
+fn open_dir(path: &Path) -> io::Result<File> {
+    let flags = OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW;
+    OpenOptions::new().read(true).custom_flags(flags.bits()).open(path)
 }
 
 /// Reads the major version of the cluster; `None` if there is no cluster yet.
@@ -155,7 +167,9 @@ async fn initdb(cluster: &Cluster) -> Result<()> {
     fs::rename(&unfinished, &path).map_err(EmbeddedError::io("create", &path))
 }
 
-/// Makes the server's user the owner of its files. The lock file stays the service's.
+/// Makes the server's user the owner of its files. The lock file stays the service's. The group of
+/// the service may pass through the directories to the socket: a service that is root connects to
+/// it as its own user.
 fn give_to_server_user(cluster: &Cluster) -> Result<()> {
     let Some(user) = &cluster.user else { return Ok(()) };
     let paths = &cluster.paths;
@@ -167,5 +181,14 @@ fn give_to_server_user(cluster: &Cluster) -> Result<()> {
     if unfinished.exists() {
         user.take_ownership(&unfinished)?;
     }
-    user.take_ownership(&paths.0)
+    user.take_ownership(&paths.0)?;
+    for path in [&paths.0, &paths.socket()] {
+        let share = || {
+            let directory = open_dir(path)?;
+            fchown(&directory, None, Some(UnprivilegedUser::SERVICE.gid))?;
+            directory.set_permissions(Permissions::from_mode(SHARED_DIR_MODE))
+        };
+        share().map_err(EmbeddedError::io("change the group of", path))?;
+    }
+    Ok(())
 }

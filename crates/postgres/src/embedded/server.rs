@@ -33,7 +33,6 @@ const WAL_SEGMENTS: usize = 4;
 /// Server settings for the machine of a developer or a small team.
 const SETTINGS: &[(&str, &str)] = &[
     ("listen_addresses", ""),
-    ("unix_socket_permissions", "0700"),
     ("max_connections", "100"),
     ("shared_buffers", "256MB"),
     ("effective_cache_size", "1GB"),
@@ -113,7 +112,11 @@ fn spawn(cluster: &Cluster) -> Result<Child> {
     for (name, value) in SETTINGS {
         command.arg("-c").arg(format!("{name}={value}"));
     }
+    // Only the server's user and the service can pass through its directory.
+    let socket_mode = if cluster.user.is_some() { "0777" } else { "0700" };
     command
+        .arg("-c")
+        .arg(format!("unix_socket_permissions={socket_mode}"))
         .arg("-c")
         .arg(format!("unix_socket_directories={}", cluster.paths.socket_setting()))
         .arg("-c")

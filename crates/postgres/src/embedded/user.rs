@@ -5,7 +5,8 @@ use std::fs::{self, Metadata};
 use std::os::unix::fs::{MetadataExt, chown};
 use std::path::{Path, PathBuf};
 
-use nix::unistd::{Uid, User, geteuid};
+use mc_sandbox::is_root;
+use nix::unistd::{Uid, User};
 use tokio::process::Command;
 
 use super::{EmbeddedError, Result};
@@ -25,7 +26,7 @@ impl ServerUser {
     /// Returns the user to run `cluster`'s server as: the configured one, the owner of an existing
     /// cluster, or a default. Returns `None` if the service is not root and runs the server itself.
     pub fn choose(configured: Option<&str>, cluster: &Path) -> Result<Option<Self>> {
-        if !geteuid().is_root() {
+        if !is_root() {
             return Ok(None);
         }
         if let Some(name) = configured {

@@ -5,6 +5,8 @@ use std::io::ErrorKind;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 
+use mc_sandbox::is_root;
+
 use super::{CheckResult, bad, good};
 use crate::config::Config;
 use crate::data_dir::permissions::{self, OpenPath};
@@ -64,16 +66,22 @@ pub(super) fn data_dir(config: &Config) -> CheckResult {
 
 /// Returns the command that removes the permissions of others from all these paths.
 fn closing_command(dir: &Path, open: &[OpenPath]) -> String {
+    let is_root = is_root() || std::fs::metadata(dir).is_ok_and(|found| found.uid() == 0);
+    let tops: BTreeSet<_> = open.iter().map(OpenPath::top).collect();
     let mut commands = Vec::new();
-    if open.iter().any(|each| each.path.as_os_str().is_empty()) {
-        let is_root = std::fs::metadata(dir).is_ok_and(|metadata| metadata.uid() == 0);
-        let mode = permissions::of_data_dir(is_root);
-        commands.push(format!("chmod {mode:o} {}", quoted(dir, Path::new(""))));
+    let mut recursively = Vec::new();
+    for top in tops {
+        let path = quoted(dir, Path::new(top));
+        if top.is_empty() {
+            commands.push(format!("chmod {:o} {path}", permissions::of_data_dir(is_root)));
+        } else if permissions::is_embedded(top) {
+            commands.push(format!("chmod {:o} {path}", permissions::of_embedded(is_root)));
+        } else {
+            recursively.push(path);
+        }
     }
-    let tops: BTreeSet<_> = open.iter().map(OpenPath::top).filter(|top| !top.is_empty()).collect();
-    if !tops.is_empty() {
-        let tops: Vec<String> = tops.into_iter().map(|top| quoted(dir, Path::new(top))).collect();
-        commands.push(format!("chmod -R go= {}", tops.join(" ")));
+    if !recursively.is_empty() {
+        commands.push(format!("chmod -R go= {}", recursively.join(" ")));
     }
     commands.join(" && ")
 }

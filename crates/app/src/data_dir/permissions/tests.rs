@@ -1,4 +1,4 @@
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{lchown, symlink};
 
 use super::*;
 
@@ -51,7 +51,8 @@ fn close_removes_the_permissions_of_others() {
     assert_eq!(mode(&dir.path().join("cache/deep/a")), 0o755);
     // It belongs to PostgreSQL's user, below a closed directory.
     assert_eq!(mode(&dir.path().join("postgresql/password")), 0o755);
-    assert_eq!(mode(&dir.path().join("postgresql")), 0o700);
+    let is_root = fs::metadata(dir.path()).expect("a directory").uid() == 0;
+    assert_eq!(mode(&dir.path().join("postgresql")), of_embedded(is_root));
 }
 
 /// If the service is root, git's user passes through the directory of the copies to its own copies.
@@ -122,4 +123,35 @@ fn data_directory_of_root_can_be_searched_and_not_listed() {
         set_mode(dir.path(), mode);
         assert_eq!(!open_names(dir.path()).is_empty(), is_open, "{mode:o}");
     }
+}
+
+/// Only what the service itself creates becomes the service's.
+#[test]
+fn service_of_root_owns_what_it_creates() {
+    if !mc_testkit::runs_as_root("only root can change the owner of a file") {
+        return;
+    }
+    let dir = open_data_dir();
+    let outside = tempfile::tempdir().expect("a directory");
+    let linked = outside.path().join("linked");
+    fs::write(&linked, "").expect("a file");
+    symlink(&linked, dir.path().join("index/link")).expect("a link");
+    fs::create_dir(dir.path().join("index/generation")).expect("a directory");
+    fs::write(dir.path().join("repositories/copy.lock"), "").expect("a file");
+    let given = ["index", "index/generation", "index/link", "repositories/copy.lock"];
+    let kept = ["", "token", "postgresql", "postgresql/password", "repositories/copy", "cache"];
+    let owner = |path: &Path| fs::symlink_metadata(path).expect("a path").uid();
+    for earlier in [0, 54_321] {
+        for path in given.iter().chain(&["repositories"]) {
+            lchown(dir.path().join(path), Some(earlier), Some(earlier)).expect("an owner");
+        }
+        give_to_service(dir.path()).expect("a new owner");
+        for path in given.iter().chain(&["repositories", "hub"]) {
+            assert_eq!(owner(&dir.path().join(path)), UnprivilegedUser::SERVICE.uid, "{path}");
+        }
+    }
+    for path in kept {
+        assert_eq!(owner(&dir.path().join(path)), 0, "{path}");
+    }
+    assert_eq!(owner(&linked), 0, "a link is not followed");
 }

@@ -14,14 +14,14 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use percent_encoding::percent_decode_str;
-use tokio::process::{Child, Command};
+use tokio::process::Command;
 use tokio_util::task::AbortOnDropHandle;
 use url::{Host, Url};
 
-use super::{Git, closed_directory, environment, kill_group, limits, read, start};
+use super::{Git, Process, closed_directory, environment, limits, read};
 use crate::Error;
 use crate::protected::file_path;
-use mc_sandbox::UnprivilegedUser;
+use mc_sandbox::{UnprivilegedUser, is_root, raise_privileges};
 
 /// Remote of a git that is connected to a server: the descriptor that [`limits::CONNECTION`] opens.
 pub(super) const REMOTE: &str = "fd::3";
@@ -31,7 +31,8 @@ const EXIT_TIMEOUT: Duration = Duration::from_secs(5);
 /// Running server. If it is dropped, it is killed with its child processes.
 #[derive(Debug)]
 pub(super) struct Server {
-    child: Child,
+    #[cfg_attr(not(test), expect(dead_code, reason = "the server runs until it is dropped"))]
+    process: Process,
     /// Reads the error stream, so that the server never blocks.
     errors: AbortOnDropHandle<io::Result<String>>,
 }
@@ -55,10 +56,10 @@ impl Server {
         let (client, input, output) = socket().map_err(Error::GitNotFound)?;
         command.env("GIT_PROTOCOL", "version=2");
         command.stdin(input).stdout(OwnedFd::from(output)).stderr(Stdio::piped()).process_group(0);
-        let mut child = start(command, user)?;
-        let stderr = child.stderr.take();
+        let mut process = Process::start(command, user)?;
+        let stderr = process.0.stderr.take();
         let errors = AbortOnDropHandle::new(tokio::spawn(async move { read(stderr).await }));
-        Ok((Self { child, errors }, client))
+        Ok((Self { process, errors }, client))
     }
 
     /// Waits for the exit of a server whose connection is closed, and returns its error stream.
@@ -69,18 +70,15 @@ impl Server {
     }
 }
 
-impl Drop for Server {
-    fn drop(&mut self) {
-        // A server that may not be killed ends with its connection.
-        let _ = kill_group(&self.child);
-    }
-}
-
 /// Returns the command that starts the server on the host of a URL. It runs as the service's user,
-/// whose keys it needs.
+/// whose keys it needs; as root, without capabilities, and it writes no file.
 fn ssh(url: &Url, limit: Duration) -> Command {
     let mut command = limits::shell("", 0, limit, None);
     command.args(["ssh", "-oBatchMode=yes", "-oSendEnv=GIT_PROTOCOL"]);
+    if is_root() {
+        // It writes no file, so it can't record the key of a new host, or share a connection.
+        command.args(["-oStrictHostKeyChecking=yes", "-oControlMaster=no"]);
+    }
     if let Some(port) = url.port() {
         command.args(["-p", &port.to_string()]);
     }
@@ -122,6 +120,7 @@ fn decode(part: &str) -> OsString {
 /// Returns the command that serves a repository on this disk, and its user: the one that can change
 /// the repository, and so could attack the git that reads it.
 fn upload_pack(path: &Path, limit: Duration) -> Result<(Command, Option<UnprivilegedUser>), Error> {
+    let _raised = raise_privileges();
     let found = git_directory(path)?;
     let (directory, user) = UnprivilegedUser::reader_of(&found).map_err(Error::io(&found))?;
     if let Some(user) = user

@@ -8,6 +8,7 @@ use mc_domain::{Classified, ErrorKind};
 
 use super::environment::NO_HOME;
 use super::*;
+use crate::source::tests::git;
 
 /// Maximum time to wait for git.
 const LIMIT: Duration = Duration::from_mins(1);
@@ -139,9 +140,12 @@ async fn git_and_its_children_are_limited() {
 #[tokio::test]
 async fn file_beyond_the_limit_is_not_written() {
     let directory = tempfile::tempdir().expect("a directory");
-    let git = Git::in_directory(directory.path()).with_max_file_bytes(1);
+    fs::set_permissions(directory.path(), Permissions::from_mode(0o711)).expect("permissions");
+    let path = directory.path().join("copy");
+    let copy = CopyDirectory::create(&path, UnprivilegedUser::GIT.if_root()).expect("a copy");
+    let git = Git::in_copy(&copy).with_max_file_bytes(1);
     shell(&git, "head -c 40000000 /dev/zero > large").await.expect_err("a large file");
-    let written = directory.path().join("large").metadata().expect("its start").len();
+    let written = path.join("large").metadata().expect("its start").len();
     assert_eq!(written, limits::MIN_FILE_BYTES + 512);
 }
 
@@ -185,6 +189,8 @@ async fn git_of_root_reads_a_directory_in_place_as_its_owner() {
     fs::create_dir(&path).expect("a directory");
     let of_root = Git::in_place(&path).expect("a directory");
     assert_eq!(shell(&of_root, "id -u").await.expect("a shell"), "0");
+    let permitted = shell(&of_root, "grep ^CapPrm /proc/self/status | cut -f 2").await;
+    assert_eq!(permitted.expect("a shell"), "0".repeat(16));
     chown(&path, Some(54_321), Some(54_322)).expect("a new owner");
     let git = Git::in_place(&path).expect("a directory");
     let error = shell(&git, "id -u").await.expect_err("a closed directory");
@@ -211,8 +217,7 @@ async fn git_of_root_rejects_a_repository_of_another_user_above() {
         fs::create_dir(path).expect("a directory");
     }
     let cancel = CancellationToken::new();
-    let git = Git::in_directory(outer.path());
-    git.run(&["init", "--quiet"], LIMIT, &cancel).await.expect("a repository");
+    git(outer.path(), &["init", "--quiet"]);
     let git = Git::in_place(&inner).expect("a directory");
     assert_eq!(git.user(), None);
     let find = ["rev-parse", "--absolute-git-dir"];
@@ -234,7 +239,8 @@ fn block_on_without<T: Send>(
     use rustix::thread::{CapabilitySets, capabilities, set_capabilities};
     let run = || {
         let sets = capabilities(None).expect("capabilities");
-        let fewer = CapabilitySets { effective: sets.effective - missing, ..sets };
+        let [effective, permitted] = [sets.effective, sets.permitted].map(|set| set - missing);
+        let fewer = CapabilitySets { effective, permitted, ..sets };
         set_capabilities(None, fewer).expect("fewer capabilities");
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         runtime.expect("a runtime").block_on(future)

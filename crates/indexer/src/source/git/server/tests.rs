@@ -7,7 +7,7 @@ use std::os::unix::fs::{PermissionsExt as _, chown};
 use tokio_util::sync::CancellationToken;
 
 use super::*;
-use crate::source::git::group_of;
+use crate::source::tests::git;
 
 /// Maximum time to wait for git.
 const LIMIT: Duration = Duration::from_mins(1);
@@ -30,7 +30,10 @@ fn command_of_ssh_quotes_parts_of_the_url() {
         let command = ssh(&Url::parse(url).expect("a URL"), LIMIT);
         let arguments: Vec<_> = command.as_std().get_args().filter_map(OsStr::to_str).collect();
         let options = ["ssh", "-oBatchMode=yes", "-oSendEnv=GIT_PROTOCOL"];
-        assert!(arguments.ends_with(&[&options, expected].concat()), "{url}: {arguments:?}");
+        let of_root: &[_] =
+            if is_root() { &["-oStrictHostKeyChecking=yes", "-oControlMaster=no"] } else { &[] };
+        let expected = [&options, of_root, expected].concat();
+        assert!(arguments.ends_with(&expected), "{url}: {arguments:?}");
         let mut variables = command.as_std().get_envs();
         assert!(variables.any(|variable| variable == ("LC_ALL".as_ref(), Some("C".as_ref()))));
     }
@@ -77,11 +80,9 @@ async fn root_does_not_serve_a_repository_of_another_user() {
     let directory = tempfile::tempdir().expect("a directory");
     let [shop, bare, open, none] =
         ["shop", "shop.git", "open", "none"].map(|name| directory.path().join(name));
-    let cancel = CancellationToken::new();
     for path in [&bare, &open.join(".git")] {
         fs::create_dir_all(path).expect("a directory");
-        let git = Git::in_directory(path);
-        git.run(&["init", "--quiet", "--bare"], LIMIT, &cancel).await.expect("a repository");
+        git(path, &["init", "--quiet", "--bare"]);
         chown(path, Some(54_321), Some(54_321)).expect("a new owner");
     }
     let user = |path: &Path| upload_pack(path, LIMIT).map(|(_, user)| user.map(|user| user.uid));
@@ -101,7 +102,7 @@ async fn server_is_killed_with_its_child_processes() {
     // The stand-in for a program that ssh starts does not end with the connection.
     command.args(["-c", "sleep 600 & wait"]);
     let (server, _connection) = Server::run(command, None).expect("a server");
-    let group = group_of(&server.child).expect("a process");
+    let group = server.process.group().expect("a process");
     let is_running = || rustix::process::test_kill_process_group(group).is_ok();
     assert!(is_running());
     drop(server);
