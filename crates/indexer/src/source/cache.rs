@@ -214,7 +214,7 @@ async fn commit(git: &Git, name: &str, cancel: &CancellationToken) -> Result<Str
 }
 
 /// Creates the directory of the copies. If the service is root, git's user can pass through this
-/// directory to its own copies, but can neither list nor change it, so the locks belong to the service.
+/// directory to its own copies, but can neither list nor change it. The locks are the service's.
 fn create_cache(directory: &Path) -> Result<(), Error> {
     let io = Error::io(directory);
     DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(&io)?;

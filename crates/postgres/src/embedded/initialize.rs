@@ -46,7 +46,8 @@ pub(super) async fn prepare(settings: &EmbeddedSettings) -> Result<(Cluster, Dat
     Ok((cluster, lock))
 }
 
-/// Creates the data directory, private to the service, and checks that the server's user can reach it.
+/// Creates the data directory, private to the service, and checks that the server's user can reach
+/// it.
 fn create_data_dir(data_dir: &Path, user: Option<&ServerUser>) -> Result<()> {
     if let Some(parent) = data_dir.parent() {
         fs::create_dir_all(parent).map_err(EmbeddedError::io("create", parent))?;
