@@ -57,9 +57,11 @@ fn give_to_service(dir: &Path) -> Result<()> {
     }
     permissions::give_to_service(dir).with_context(|| {
         format!(
-            "the owner of files in data_dir {} can't be changed; give the service the capability \
-             CAP_CHOWN, or run it as another user than root",
-            dir.display()
+            "a directory of the service in data_dir {} can't be given to user {}, as which a \
+             service of root works; see that it is a directory of root or of this user, and that \
+             the service has the capability CAP_CHOWN",
+            dir.display(),
+            UnprivilegedUser::SERVICE.uid
         )
     })
 }

@@ -2,8 +2,8 @@
 //! that is root uses them as root.
 
 use std::fs::{self, File, OpenOptions, Permissions};
-use std::io::Write;
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::io::{ErrorKind, Read, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
 use anyhow::{Context, Result};
@@ -13,13 +13,13 @@ use mc_sandbox::raise_privileges;
 pub fn write(path: &Path, name: &str, bytes: &[u8]) -> Result<()> {
     let _raised = raise_privileges();
     let draft = path.with_extension("new");
-    let mut file = OpenOptions::new()
-        .write(true)
-        .create(true)
-        .truncate(true)
-        .mode(0o600)
-        .open(&draft)
-        .with_context(|| format!("{name} can't be written to {}", draft.display()))?;
+    // A new file: an earlier draft may be a link to another one.
+    let created = match fs::remove_file(&draft) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
+        _ => OpenOptions::new().write(true).create_new(true).mode(0o600).open(&draft),
+    };
+    let mut file =
+        created.with_context(|| format!("{name} can't be written to {}", draft.display()))?;
     file.write_all(bytes)?;
     file.sync_all()?;
     rename(&draft, path, name)
@@ -52,21 +52,33 @@ pub fn remove(path: &Path) -> Result<()> {
     fs::remove_file(path).with_context(|| format!("{} can't be deleted", path.display()))
 }
 
-/// Reads the file. If others could read it, restricts its permissions to the owner.
+/// Reads the file. If others could read it, restricts its permissions to the owner. The permissions
+/// of a file that has another name, or is reached by a link, stay unchanged: it may be another's.
 pub fn read(path: &Path, name: &str) -> Result<Vec<u8>> {
     let _raised = raise_privileges();
-    let bytes =
-        fs::read(path).with_context(|| format!("{name} in {} can't be read", path.display()))?;
-    let mode = fs::metadata(path)?.permissions().mode();
-    if mode & 0o077 != 0 {
+    let unreadable = || format!("{name} in {} can't be read", path.display());
+    let mut file = File::open(path).with_context(unreadable)?;
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes).with_context(unreadable)?;
+    let found = file.metadata()?;
+    let is_private = found.mode().trailing_zeros() >= 6;
+    if is_private {
+        return Ok(bytes);
+    }
+    if found.nlink() == 1 && !path.is_symlink() {
         tracing::warn!(path = %path.display(), "{name} was readable by others; fixed");
-        fs::set_permissions(path, Permissions::from_mode(0o600))?;
+        file.set_permissions(Permissions::from_mode(0o600))?;
+    } else {
+        let path = path.display();
+        tracing::warn!(%path, "{name} is readable by others; run `chmod 600` on it");
     }
     Ok(bytes)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::symlink;
+
     use super::*;
 
     #[test]
@@ -84,6 +96,31 @@ mod tests {
         let error = rename(&path, &nowhere, "a secret").expect_err("no directory");
         let message = format!("{error:#}");
         assert!(message.contains("a secret can't be moved to"), "{message}");
+    }
+
+    /// The owner of the directory could lead root to a file of another user.
+    #[test]
+    fn file_behind_a_link_is_neither_written_nor_closed() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let [path, draft, other] =
+            ["secret", "secret.new", "other"].map(|name| dir.path().join(name));
+        fs::write(&other, "another").expect("a file");
+        fs::set_permissions(&other, Permissions::from_mode(0o644)).expect("permissions");
+        let is_unchanged = || {
+            let mode = fs::metadata(&other).expect("a file").mode() & 0o777;
+            mode == 0o644 && fs::read(&other).expect("a file") == b"another"
+        };
+        let links: [fn(&Path, &Path) -> std::io::Result<()>; 2] =
+            [|from, to| symlink(from, to), |from, to| fs::hard_link(from, to)];
+        for link in links {
+            link(&other, &path).expect("a link");
+            assert_eq!(read(&path, "a secret").expect("read"), b"another");
+            assert!(is_unchanged());
+            link(&other, &draft).expect("a link");
+            write(&path, "a secret", b"text").expect("written");
+            assert!(is_unchanged());
+            fs::remove_file(&path).expect("a file");
+        }
     }
 
     #[test]

@@ -95,8 +95,8 @@ impl UnprivilegedUser {
     }
 
     /// Returns the owner of a directory by id, unless that is root or the service is not root. Its
-    /// group is the primary one of the owner's account: the owner may not be in the directory's
-    /// group.
+    /// group is the primary one of the owner's account, or that of [`Self::SHARED_GIT`]: the owner
+    /// may not be in the directory's group.
     pub fn of_owner(uid: u32) -> Option<Self> {
         if uid == 0 || !is_root() {
             return None;
@@ -105,7 +105,7 @@ impl UnprivilegedUser {
         let account = User::from_uid(Uid::from_raw(uid)).ok().flatten();
         // Root's group may read files of root.
         let gid = account.map(|account| account.gid.as_raw()).filter(|gid| *gid != 0);
-        Some(Self { uid, gid: gid.unwrap_or(GIT_ID) })
+        Some(Self { uid, gid: gid.unwrap_or(SHARED_GIT_ID) })
     }
 
     /// Gives the current thread the access to files that this user has, until the result is
@@ -298,7 +298,7 @@ mod tests {
         set_mode(&inner, 0o755);
 
         // A link of root leads to a link of another user, which leads to a directory of root.
-        let alice = Some(UnprivilegedUser { uid: 54_321, gid: GIT_ID });
+        let alice = Some(UnprivilegedUser { uid: 54_321, gid: SHARED_GIT_ID });
         let [link, second, home] = ["link", "home/second", "home"].map(|name| root.join(name));
         fs::create_dir(&home).expect("a directory");
         symlink("../outer/./inner", &second).expect("a link");
@@ -361,7 +361,7 @@ mod tests {
             UnprivilegedUser::reader_of(directory.path()).expect("a directory").1
         };
         for group in [0, 54_322] {
-            let without_account = Some(UnprivilegedUser { uid: 54_321, gid: GIT_ID });
+            let without_account = Some(UnprivilegedUser { uid: 54_321, gid: SHARED_GIT_ID });
             assert_eq!(owner_with_group(54_321, group), without_account);
             let Some(account) = User::from_name("nobody").expect("a list of accounts") else {
                 continue;

@@ -87,36 +87,47 @@ pub fn of_embedded(is_root: bool) -> u32 {
 pub fn give_to_service(dir: &Path) -> io::Result<()> {
     let _raised = raise_privileges();
     let root = open_directory(dir)?;
+    // An earlier version worked as root, or the service ran as the owner of the directory.
+    let former = [0, fstat(&root)?.st_uid, UnprivilegedUser::SERVICE.uid];
     // Only root can place a link in its directory, for instance to another disk.
     let links = if is_owned_by_root(&root) { OFlags::empty() } else { OFlags::NOFOLLOW };
     for name in OWN {
-        match mkdirat(&root, name, Mode::RWXU) {
-            Ok(()) | Err(Errno::EXIST) => {}
-            Err(error) => return Err(error.into()),
-        }
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC | links;
-        give(&openat(&root, name, flags, Mode::empty())?, name != REPOSITORIES)?;
+        let given = match mkdirat(&root, name, Mode::RWXU) {
+            Ok(()) | Err(Errno::EXIST) => {
+                let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC | links;
+                openat(&root, name, flags, Mode::empty())
+                    .map_err(io::Error::from)
+                    .and_then(|directory| give(&directory, &former, name != REPOSITORIES))
+            }
+            Err(error) => Err(error.into()),
+        };
+        given.map_err(|error| io::Error::new(error.kind(), format!("{name}: {error}")))?;
     }
     Ok(())
 }
 
 /// Gives a directory and the files in it to the service, and its directories if it is `recursive`.
-fn give(directory: &OwnedFd, recursive: bool) -> io::Result<()> {
+/// Fails if the directory belongs to none of the `former` users.
+fn give(directory: &OwnedFd, former: &[u32], recursive: bool) -> io::Result<()> {
+    let owner = fstat(directory)?.st_uid;
+    if !former.contains(&owner) {
+        return Err(io::Error::other(format!("it belongs to another user ({owner})")));
+    }
     for entry in Dir::read_from(directory)? {
         let entry = entry?;
         let name = entry.file_name();
         if matches!(name.to_bytes(), b"." | b"..") {
             continue;
         }
-        let stat = statat(directory, name, AtFlags::SYMLINK_NOFOLLOW)?;
+        let handle = openat(directory, name, PATH, Mode::empty())?;
+        let stat = fstat(&handle)?;
         if FileType::from_raw_mode(stat.st_mode) == FileType::Directory {
             if recursive {
                 let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-                give(&openat(directory, name, flags, Mode::empty())?, recursive)?;
+                give(&openat(directory, name, flags, Mode::empty())?, former, recursive)?;
             }
-        // A former owner may have linked a file of another user.
-        } else if stat.st_uid != UnprivilegedUser::SERVICE.uid && stat.st_nlink == 1 {
-            let handle = openat(directory, name, PATH, Mode::empty())?;
+        // A former user may have linked a file of another one.
+        } else if former.contains(&stat.st_uid) && stat.st_nlink == 1 {
             give_one(&handle)?;
         }
     }
@@ -288,8 +299,10 @@ fn close_one(root: &OwnedFd, path: &Path) -> io::Result<()> {
     let _raised = raise_privileges();
     // With `PATH`, the file need not be readable, and opening a device has no effect.
     let handle = open_below(root, path, OFlags::PATH)?;
-    let mode = fstat(&handle)?.st_mode;
-    if FileType::from_raw_mode(mode) == FileType::Symlink {
+    let Stat { st_mode: mode, st_nlink: names, .. } = fstat(&handle)?;
+    let kind = FileType::from_raw_mode(mode);
+    // A file with several names may be one of another user, which was linked here.
+    if kind == FileType::Symlink || (kind != FileType::Directory && names > 1) {
         return Ok(());
     }
     // Such a handle can be changed only by its name in /proc.

@@ -2,9 +2,9 @@
 //! completes an initialization that was interrupted at any point.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
-use std::io::{self, Write};
+use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt, fchown};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use mc_sandbox::UnprivilegedUser;
@@ -55,13 +55,15 @@ fn create_data_dir(data_dir: &Path, user: Option<&ServerUser>) -> Result<()> {
     if has_foreign_files(data_dir) {
         return Err(EmbeddedError::NotOurs(data_dir.to_owned()));
     }
-    create_private_dir(data_dir)?;
-    if let Some(user) = user {
-        let real = data_dir.canonicalize().map_err(EmbeddedError::io("find", data_dir))?;
-        if let Some(closed) = user.first_closed_parent(&real) {
-            let (user, path) = (user.name.clone(), real);
-            return Err(EmbeddedError::Unreachable { user, path, closed });
-        }
+    let builder = || DirBuilder::new().mode(0o700).recursive(true).create(data_dir);
+    builder().map_err(EmbeddedError::io("create", data_dir))?;
+    let real = real_path(data_dir)?;
+    create_private_dir(&real)?;
+    if let Some(user) = user
+        && let Some(closed) = user.first_closed_parent(&real)
+    {
+        let (user, path) = (user.name.clone(), real);
+        return Err(EmbeddedError::Unreachable { user, path, closed });
     }
     Ok(())
 }
@@ -80,6 +82,11 @@ fn create_private_dir(path: &Path) -> Result<()> {
         .create(path)
         .and_then(|()| open_dir(path)?.set_permissions(Permissions::from_mode(0o700)))
         .map_err(EmbeddedError::io("create", path))
+}
+
+/// Returns the path of the data directory without links: it may be on another disk.
+fn real_path(data_dir: &Path) -> Result<PathBuf> {
+    data_dir.canonicalize().map_err(EmbeddedError::io("find", data_dir))
 }
 
 /// Opens a directory, but not through a link: the server's user could lead root elsewhere by it.
@@ -114,10 +121,21 @@ fn find_matching(
     })
 }
 
+/// Reads a file, but not through a link: the server's user could lead root elsewhere by it.
+fn read_file(path: &Path) -> io::Result<String> {
+    let flags = OFlag::O_NOFOLLOW.bits();
+    let mut text = String::new();
+    OpenOptions::new().read(true).custom_flags(flags).open(path)?.read_to_string(&mut text)?;
+    Ok(text)
+}
+
 /// Reads the superuser's password, or creates one if there is no cluster yet.
 fn read_or_create_password(paths: &Paths) -> Result<String> {
     let path = paths.password();
-    let stored = fs::read_to_string(&path).unwrap_or_default();
+    let stored = match read_file(&path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
+        stored => stored.map_err(EmbeddedError::io("read", &path))?,
+    };
     if !stored.is_empty() {
         return Ok(stored);
     }
@@ -183,7 +201,7 @@ fn give_to_server_user(cluster: &Cluster) -> Result<()> {
         user.take_ownership(&unfinished)?;
     }
     user.take_ownership(&paths.0)?;
-    for path in [&paths.0, &paths.socket()] {
+    for path in [&real_path(&paths.0)?, &paths.socket()] {
         let share = || {
             let directory = open_dir(path)?;
             fchown(&directory, None, Some(UnprivilegedUser::SERVICE.gid))?;

@@ -1,9 +1,11 @@
 //! The lock of a data directory. The kernel releases it when the process ends.
 
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
+
+use nix::fcntl::OFlag;
 
 use super::{EmbeddedError, Result};
 
@@ -22,7 +24,9 @@ impl DataDirLock {
             .create(true)
             .truncate(false)
             .mode(0o600)
+            .custom_flags(OFlag::O_NOFOLLOW.bits())
             .open(&path)
+            .and_then(only_name)
             .map_err(EmbeddedError::io("open", &path))?;
         file.try_lock().map_err(|error| match error {
             TryLockError::WouldBlock => {
@@ -38,6 +42,15 @@ impl DataDirLock {
     }
 }
 
+/// Rejects a file that has another name: the owner of the directory could lead root to it.
+fn only_name(file: File) -> io::Result<File> {
+    let found = file.metadata()?;
+    if found.is_file() && found.nlink() == 1 {
+        return Ok(file);
+    }
+    Err(io::Error::other("it is not a file with one name; delete it"))
+}
+
 /// Reads the process id that the holder wrote into the lock file.
 fn holder(file: &mut File) -> String {
     let mut text = String::new();
@@ -49,6 +62,9 @@ fn holder(file: &mut File) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
     use super::*;
 
     #[test]
@@ -63,5 +79,18 @@ mod tests {
         );
         drop(held);
         DataDirLock::acquire(dir.path()).expect("free again");
+    }
+
+    #[test]
+    fn lock_is_not_written_through_a_link() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let (lock, other) = (dir.path().join("lock"), dir.path().join("other"));
+        fs::write(&other, "text").expect("a file");
+        symlink(&other, &lock).expect("a link");
+        DataDirLock::acquire(dir.path()).expect_err("a link");
+        fs::remove_file(&lock).expect("a link");
+        fs::hard_link(&other, &lock).expect("a link");
+        DataDirLock::acquire(dir.path()).expect_err("a file with two names");
+        assert_eq!(fs::read_to_string(&other).expect("a file"), "text");
     }
 }

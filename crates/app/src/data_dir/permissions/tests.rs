@@ -139,10 +139,10 @@ fn service_of_root_owns_what_it_creates() {
     fs::create_dir(dir.path().join("index/generation")).expect("a directory");
     fs::write(dir.path().join("repositories/copy.lock"), "").expect("a file");
     let given = ["index", "index/generation", "index/link", "repositories/copy.lock"];
-    let kept = ["", "token", "postgresql", "postgresql/password", "repositories/copy", "cache"];
+    let kept = ["token", "postgresql", "postgresql/password", "repositories/copy", "cache"];
     let owner = |path: &Path| fs::symlink_metadata(path).expect("a path").uid();
     for earlier in [0, 54_321] {
-        for path in given.iter().chain(&["repositories"]) {
+        for path in given.iter().chain(&["", "repositories"]) {
             lchown(dir.path().join(path), Some(earlier), Some(earlier)).expect("an owner");
         }
         give_to_service(dir.path()).expect("a new owner");
@@ -154,4 +154,28 @@ fn service_of_root_owns_what_it_creates() {
         assert_eq!(owner(&dir.path().join(path)), 0, "{path}");
     }
     assert_eq!(owner(&linked), 0, "a link is not followed");
+}
+
+#[test]
+fn service_of_root_takes_nothing_from_another_user() {
+    if !mc_testkit::runs_as_root("only root can change the owner of a file") {
+        return;
+    }
+    let dir = open_data_dir();
+    let other = tempfile::tempdir().expect("a directory");
+    let file = other.path().join("file");
+    fs::write(&file, "").expect("a file");
+    for path in [other.path(), &file] {
+        lchown(path, Some(54_321), Some(54_321)).expect("an owner");
+    }
+    fs::remove_dir(dir.path().join("index")).expect("a directory");
+    symlink(other.path(), dir.path().join("index")).expect("a link");
+    let message = give_to_service(dir.path()).expect_err("another user's directory").to_string();
+    assert_eq!(message, "index: it belongs to another user (54321)");
+    // Root may keep the index on another disk.
+    lchown(other.path(), Some(0), Some(0)).expect("an owner");
+    give_to_service(dir.path()).expect("a directory of root");
+    let owner = |path: &Path| fs::metadata(path).expect("a path").uid();
+    assert_eq!(owner(other.path()), UnprivilegedUser::SERVICE.uid);
+    assert_eq!(owner(&file), 54_321);
 }

@@ -201,7 +201,7 @@ async fn git_of_root_reads_a_directory_in_place_as_its_owner() {
 
     fs::set_permissions(outer.path(), Permissions::from_mode(0o711)).expect("permissions");
     // Not the directory's group, in which the owner may not be.
-    let ids = format!("54321\n{}", UnprivilegedUser::GIT.gid);
+    let ids = format!("54321\n{}", UnprivilegedUser::SHARED_GIT.gid);
     assert_eq!(shell(&git, "id -u; id -G").await.expect("a shell"), ids);
 }
 
