@@ -55,8 +55,8 @@ fn create_data_dir(data_dir: &Path, user: Option<&ServerUser>) -> Result<()> {
     if has_foreign_files(data_dir) {
         return Err(EmbeddedError::NotOurs(data_dir.to_owned()));
     }
-    let builder = || DirBuilder::new().mode(0o700).recursive(true).create(data_dir);
-    builder().map_err(EmbeddedError::io("create", data_dir))?;
+    let created = DirBuilder::new().mode(0o700).recursive(true).create(data_dir);
+    created.map_err(EmbeddedError::io("create", data_dir))?;
     let real = real_path(data_dir)?;
     create_private_dir(&real)?;
     if let Some(user) = user
@@ -186,9 +186,8 @@ async fn initdb(cluster: &Cluster) -> Result<()> {
     fs::rename(&unfinished, &path).map_err(EmbeddedError::io("create", &path))
 }
 
-/// Makes the server's user the owner of its files. The lock file stays the service's. The group of
-/// the service may pass through the directories to the socket: a service that is root connects to
-/// it as its own user.
+/// Makes the server's user the owner of its files. The group of the service may pass through the
+/// directories to the socket: a service that is root connects to it as its own user.
 fn give_to_server_user(cluster: &Cluster) -> Result<()> {
     let Some(user) = &cluster.user else { return Ok(()) };
     let paths = &cluster.paths;
