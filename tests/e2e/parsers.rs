@@ -63,8 +63,7 @@ async fn threads_of_a_service_of_root_work_as_another_user() {
     let service = Service::embedded().await;
     let mut has_postgresql = false;
     for thread in threads(&service) {
-        // It may have ended.
-        let Ok(status) = fs::read_to_string(thread.join("status")) else { continue };
+        let Some(status) = status_of_lowered(&thread) else { continue };
         let field = |name: &str| {
             let value = status.lines().find_map(|line| line.strip_prefix(name));
             value.unwrap_or_else(|| panic!("{name} {status}")).trim()
@@ -89,6 +88,20 @@ async fn threads_of_a_service_of_root_work_as_another_user() {
         }
     }
     assert!(has_postgresql, "the service runs the database");
+}
+
+/// Returns the status of a thread once it is not root, or of that of PostgreSQL; `None` if it has
+/// ended. A moment in which it is root may take long on a busy machine.
+fn status_of_lowered(thread: &Path) -> Option<String> {
+    let started = Instant::now();
+    loop {
+        let status = fs::read_to_string(thread.join("status")).ok()?;
+        if status.starts_with("Name:\tpostgresql\n") || !status.contains("\nUid:\t0\t") {
+            return Some(status);
+        }
+        assert!(started.elapsed() < TIMEOUT, "a thread stays root: {status}");
+        std::thread::sleep(POLL_INTERVAL);
+    }
 }
 
 /// Declares parsers that convert a text, by their names in the program.

@@ -71,10 +71,8 @@ impl ProtectedDirectories {
             let missing = || Error::io(data_dir)(ErrorKind::NotFound.into());
             protected.insert(identity(data_dir)?.ok_or_else(missing)?);
             // Each of its directories may be on another disk, by a link or a mount.
-            let raised = raise_privileges();
-            let entries: Vec<_> = data_dir.read_dir().into_iter().flatten().flatten().collect();
-            drop(raised);
-            let entries = entries.into_iter();
+            let _raised = raise_privileges();
+            let entries = data_dir.read_dir().into_iter().flatten().flatten();
             protected.extend(entries.filter_map(|entry| identity(&entry.path()).ok().flatten()));
             let real = data_dir.canonicalize().map_err(Error::io(data_dir))?;
             let parents = real.ancestors().skip(1);

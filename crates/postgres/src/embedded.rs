@@ -129,14 +129,9 @@ async fn run(
     cancel: &CancellationToken,
     started: oneshot::Sender<Result<Option<Embedded>>>,
 ) {
-    let (cluster, server, lock) = match start_server(settings, cancel).await {
+    let (url, cluster, server, lock) = match start_server(settings, cancel).await {
         Ok(Some(running)) => running,
-        Ok(None) => return drop(started.send(Ok(None))),
-        Err(error) => return drop(started.send(Err(error))),
-    };
-    let url = match cluster.url() {
-        Ok(url) => url,
-        Err(error) => return drop(started.send(Err(error))),
+        not_started => return drop(started.send(not_started.map(|_| None))),
     };
     let stop = CancellationToken::new();
     let (report, health) = watch::channel(Health::Running);
@@ -150,15 +145,16 @@ async fn run(
     supervise::supervise(cluster, server, lock, report, stop).await;
 }
 
-/// Starts a server, unless `cancel` comes first.
+/// Starts a server, unless `cancel` comes first. Returns the URL of its database, too.
 async fn start_server(
     settings: &EmbeddedSettings,
     cancel: &CancellationToken,
-) -> Result<Option<(Cluster, Server, DataDirLock)>> {
+) -> Result<Option<(String, Cluster, Server, DataDirLock)>> {
     let (cluster, lock) = initialize::prepare(settings).await?;
+    let url = cluster.url()?;
     let starting = server::start_with_database(&cluster);
     if let Some(server) = cancel.run_until_cancelled(starting).await {
-        return Ok(Some((cluster, server?, lock)));
+        return Ok(Some((url, cluster, server?, lock)));
     }
     supervise::end_started(&cluster).await;
     Ok(None)

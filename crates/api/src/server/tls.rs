@@ -151,13 +151,17 @@ fn stamp(files: &TlsFiles) -> Result<Stamp, TlsError> {
 }
 
 fn metadata(path: &Path) -> Result<Metadata, TlsError> {
-    let _raised = raise_privileges();
-    fs::metadata(path).map_err(|source| TlsError::Unreadable { path: path.to_path_buf(), source })
+    use_file(path, |path| fs::metadata(path))
 }
 
 fn bytes_of(path: &Path) -> Result<Vec<u8>, TlsError> {
+    use_file(path, |path| fs::read(path))
+}
+
+/// Uses a file, which may be another user's.
+fn use_file<T>(path: &Path, call: impl FnOnce(&Path) -> io::Result<T>) -> Result<T, TlsError> {
     let _raised = raise_privileges();
-    fs::read(path).map_err(|source| TlsError::Unreadable { path: path.to_path_buf(), source })
+    call(path).map_err(|source| TlsError::Unreadable { path: path.to_path_buf(), source })
 }
 
 fn read(files: &TlsFiles, provider: &CryptoProvider) -> Result<CertifiedKey, TlsError> {
@@ -168,9 +172,9 @@ fn read(files: &TlsFiles, provider: &CryptoProvider) -> Result<CertifiedKey, Tls
     let chain = CertificateDer::pem_slice_iter(&bytes_of(&files.certificate)?)
         .collect::<Result<Vec<_>, _>>()
         .and_then(|chain| if chain.is_empty() { Err(pem::Error::NoItemsFound) } else { Ok(chain) })
-        .map_err(|source| unread(&files.certificate, "certificate", source))?;
+        .map_err(|source| malformed(&files.certificate, "certificate", source))?;
     let key = PrivateKeyDer::from_pem_slice(&bytes_of(key)?)
-        .map_err(|source| unread(key, "private key", source))?;
+        .map_err(|source| malformed(key, "private key", source))?;
     // Fails if the key is not that of the certificate.
     Ok(CertifiedKey::from_der(chain, key, provider)?)
 }
@@ -181,10 +185,6 @@ fn is_exposed(key: &Metadata) -> bool {
     key.mode() & forbidden != 0
 }
 
-fn unread(path: &Path, wanted: &'static str, source: pem::Error) -> TlsError {
-    let path = path.to_path_buf();
-    match source {
-        pem::Error::Io(source) => TlsError::Unreadable { path, source },
-        source => TlsError::Malformed { path, wanted, source },
-    }
+fn malformed(path: &Path, wanted: &'static str, source: pem::Error) -> TlsError {
+    TlsError::Malformed { path: path.to_path_buf(), wanted, source }
 }

@@ -81,6 +81,12 @@ pub fn of_embedded(is_root: bool) -> u32 {
     if is_root { SHARED_DIR_MODE } else { 0o700 }
 }
 
+/// Returns whether a service that is root uses a data directory of this owner. This program may be
+/// that service.
+pub fn is_of_root(owner: u32) -> bool {
+    is_root() || owner == 0
+}
+
 /// Creates the directories of the service, and makes [`UnprivilegedUser::SERVICE`] the owner of
 /// what the service creates in them. Copies of repositories have users of their own; files directly
 /// in the data directory are used as root.
@@ -88,9 +94,10 @@ pub fn give_to_service(dir: &Path) -> io::Result<()> {
     let _raised = raise_privileges();
     let root = open_directory(dir)?;
     // An earlier version worked as root, or the service ran as the owner of the directory.
-    let former = [0, fstat(&root)?.st_uid, UnprivilegedUser::SERVICE.uid];
+    let owner = fstat(&root)?.st_uid;
+    let former = [0, owner, UnprivilegedUser::SERVICE.uid];
     // Only root can place a link in its directory, for instance to another disk.
-    let links = if is_owned_by_root(&root) { OFlags::empty() } else { OFlags::NOFOLLOW };
+    let links = if owner == 0 { OFlags::empty() } else { OFlags::NOFOLLOW };
     for name in OWN {
         let given = match mkdirat(&root, name, Mode::RWXU) {
             Ok(()) | Err(Errno::EXIST) => {
@@ -149,8 +156,7 @@ pub fn list_open(dir: &Path) -> io::Result<Vec<OpenPath>> {
     let data_dir = fs::metadata(dir)?;
     let mode = data_dir.mode() & ALL;
     let mut found = Vec::new();
-    let is_root = is_root() || data_dir.uid() == 0;
-    if mode & OTHERS & !of_data_dir(is_root) != 0 {
+    if mode & OTHERS & !of_data_dir(is_of_root(data_dir.uid())) != 0 {
         found.push(OpenPath { path: PathBuf::new(), mode });
     }
     found.extend(below(&open_directory(dir)?, &|| false).into_iter().map(|(path, _)| path));
@@ -228,13 +234,8 @@ fn below(root: &OwnedFd, is_cancelled: &dyn Fn() -> bool) -> Vec<(OpenPath, bool
     found
 }
 
-fn is_owned_by_root(directory: &OwnedFd) -> bool {
-    fstat(directory).is_ok_and(|stat| stat.st_uid == 0)
-}
-
-/// Returns whether a service that is root uses this data directory, which may have another owner.
-fn is_of_root(root: &OwnedFd) -> bool {
-    is_root() || is_owned_by_root(root)
+fn is_used_by_root(directory: &OwnedFd) -> bool {
+    fstat(directory).is_ok_and(|stat| is_of_root(stat.st_uid))
 }
 
 /// Adds the open paths of one directory to `found`, and its directories that the service created to
@@ -245,7 +246,7 @@ fn examine(
     found: &mut Vec<(OpenPath, bool)>,
     own: &mut Vec<PathBuf>,
 ) {
-    let is_root = is_of_root(root);
+    let is_root = is_used_by_root(root);
     for (name, stat) in list(root, directory) {
         let path = directory.join(&name);
         let kind = FileType::from_raw_mode(stat.st_mode);
@@ -307,7 +308,7 @@ fn close_one(root: &OwnedFd, path: &Path) -> io::Result<()> {
     }
     // Such a handle can be changed only by its name in /proc.
     let name = format!("/proc/self/fd/{}", handle.as_raw_fd());
-    let removed = OTHERS & !allowed(path, is_of_root(root));
+    let removed = OTHERS & !allowed(path, is_used_by_root(root));
     fs::set_permissions(name, Permissions::from_mode(mode & ALL & !removed))
 }
 

@@ -1,11 +1,11 @@
 //! The operating system user that runs the server. PostgreSQL does not run as root, so a service
 //! that is root runs it as an unprivileged user.
 
-use std::fs::{self, Metadata};
+use std::fs;
 use std::os::unix::fs::{MetadataExt, chown};
 use std::path::{Path, PathBuf};
 
-use mc_sandbox::is_root;
+use mc_sandbox::{UnprivilegedUser, is_root};
 use nix::unistd::{Uid, User};
 use tokio::process::Command;
 
@@ -88,23 +88,8 @@ impl ServerUser {
 
     /// Returns the topmost parent directory of `path` that this user can't enter.
     pub fn first_closed_parent(&self, path: &Path) -> Option<PathBuf> {
-        let mut parents: Vec<&Path> = path.ancestors().skip(1).collect();
-        parents.reverse();
-        parents
-            .into_iter()
-            .find(|dir| fs::metadata(dir).is_ok_and(|directory| !self.can_enter(&directory)))
-            .map(Path::to_owned)
-    }
-
-    fn can_enter(&self, directory: &Metadata) -> bool {
-        let execute = if directory.uid() == self.uid {
-            0o100
-        } else if directory.gid() == self.gid {
-            0o010
-        } else {
-            0o001
-        };
-        directory.mode() & execute != 0
+        let user = UnprivilegedUser { uid: self.uid, gid: self.gid };
+        user.first_closed_directory(path.parent()?)
     }
 }
 

@@ -5,8 +5,6 @@ use std::io::ErrorKind;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 
-use mc_sandbox::is_root;
-
 use super::{CheckResult, bad, good};
 use crate::config::Config;
 use crate::data_dir::permissions::{self, OpenPath};
@@ -66,7 +64,7 @@ pub(super) fn data_dir(config: &Config) -> CheckResult {
 
 /// Returns the command that removes the permissions of others from all these paths.
 fn closing_command(dir: &Path, open: &[OpenPath]) -> String {
-    let is_root = is_root() || std::fs::metadata(dir).is_ok_and(|found| found.uid() == 0);
+    let is_root = std::fs::metadata(dir).is_ok_and(|found| permissions::is_of_root(found.uid()));
     let tops: BTreeSet<_> = open.iter().map(OpenPath::top).collect();
     let mut commands = Vec::new();
     let mut recursively = Vec::new();
