@@ -58,7 +58,7 @@ async fn issue(
 }
 
 /// Starts a service with that connector configured in a file.
-async fn service(directory: &std::path::Path) -> Service {
+pub async fn service_with_tracker(directory: &std::path::Path) -> Service {
     let (secret, config) = (directory.join("tracker"), directory.join("memory-copilot.yaml"));
     std::fs::write(&secret, format!("{TOKEN}\n")).expect("a file");
     let text = format!(
@@ -82,7 +82,7 @@ fn said(output: &Output) -> String {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn integration_syncs_a_configured_connector() {
     let directory = tempfile::tempdir().expect("a folder");
-    let service = service(directory.path()).await;
+    let service = service_with_tracker(directory.path()).await;
     service.project("shop").await;
     service.project("other").await;
     let policy =

@@ -1,7 +1,7 @@
 //! Errors of the use-cases.
 
 use mc_auth::{keys, login};
-use mc_domain::{Classified, ErrorKind, ProjectId, ProjectKey, Scope, Scopes};
+use mc_domain::{Classified, ErrorKind, ProjectId, ProjectKey, Role, Scope, Scopes};
 
 use crate::sign_in::DecisionError;
 
@@ -26,6 +26,18 @@ pub enum Error {
     /// An agent would become a service administrator.
     #[error("can't be set for an agent")]
     AgentAsAdmin,
+    /// An agent would be invited.
+    #[error("is an agent, which signs in nowhere")]
+    InvitedAgent,
+    /// A disabled user would be invited.
+    #[error("the account is disabled")]
+    InvitedDisabled,
+    /// An agent would get the role of a person.
+    #[error("an agent has at most the role `agent`, not `{0}`: it proposes, and a person decides")]
+    RoleOfAgent(Role),
+    /// The successor of a user who leaves is no enabled person, or the user.
+    #[error("must be another person with an enabled account")]
+    InvalidSuccessor,
     /// Administrators can't disable or demote themselves: the last one could not undo it.
     #[error("you can't disable your own account or drop your own administration")]
     OwnAccount,
@@ -131,6 +143,10 @@ impl Classified for Error {
             | Self::UnknownProvider
             | Self::UnknownUserCode => ErrorKind::NotFound,
             Self::AgentAsAdmin
+            | Self::InvitedAgent
+            | Self::InvitedDisabled
+            | Self::RoleOfAgent(_)
+            | Self::InvalidSuccessor
             | Self::OwnAccount
             | Self::AlreadyExists { .. }
             | Self::TokenForPerson
@@ -148,6 +164,9 @@ impl Classified for Error {
         let field = match self {
             Self::UnknownUser(_) => "login",
             Self::AgentAsAdmin => "is_admin",
+            Self::InvitedAgent | Self::InvitedDisabled => "login",
+            Self::RoleOfAgent(_) => "role",
+            Self::InvalidSuccessor => "successor_login",
             Self::UnknownTeam(_) => "team",
             Self::NoRole { field, .. } | Self::AlreadyExists { field, .. } => field,
             Self::ExcessiveScopes(_) => "scopes",
@@ -181,7 +200,21 @@ impl Classified for Error {
                 "sign in with `memory-copilot login`, or use the local token on the service's host"
             }
             Self::CredentialRevoked => "sign in again with `memory-copilot login`",
-            Self::UnknownUser(_) => "a service administrator creates users with POST /users",
+            Self::UnknownUser(login) => {
+                return Some(format!(
+                    "a service administrator invites a person with `memory-copilot users invite \
+                     {login}`, or creates a user with POST /users"
+                ));
+            }
+            Self::InvitedAgent => {
+                "create a token for it with `memory-copilot token create NAME --agent LOGIN`, or \
+                 with POST /tokens and `agent_login`"
+            }
+            Self::InvitedDisabled => {
+                "enable it first with `memory-copilot users update LOGIN --disabled false`, or \
+                 with PATCH /users/{login} {\"is_disabled\": false}"
+            }
+            Self::RoleOfAgent(_) => "give it the role `agent`, or `viewer` to read only",
             Self::OwnAccount => "another service administrator can do it",
             Self::UnknownTeam(_) => "GET /teams lists the teams that you are in",
             Self::UnknownToken => {

@@ -3,7 +3,9 @@
 pub mod audit;
 pub mod denials;
 mod error;
+pub mod invitations;
 pub mod members;
+pub mod offboarding;
 pub mod policies;
 mod principal;
 pub mod projects;

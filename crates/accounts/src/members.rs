@@ -1,6 +1,7 @@
 //! Roles of users and teams on a project. `store` is that of a project context: the database
 //! checks the principal's role in the transaction of the change.
 
+use mc_contract::operations::user::User;
 use mc_domain::{AuditAction, Role};
 use mc_store::Store;
 use mc_store::audit::{self, NewEvent};
@@ -18,6 +19,7 @@ pub async fn set_role(
     role: Role,
 ) -> Result<(), Error> {
     let user = users::get(store, login).await?;
+    check_role(&user, role)?;
     grant(store, project, Grantee::User(user.id), &user.login, role).await
 }
 
@@ -89,6 +91,11 @@ async fn revoke(
 
 fn member_changed(project: &Project, name: &str, role: Option<Role>) -> NewEvent {
     NewEvent::new(AuditAction::MemberChanged, &project.key).with(set_role_details(name, role))
+}
+
+/// Requires that a user can have a role: one that an agent can't use would only look granted.
+pub(crate) fn check_role(user: &User, role: Role) -> Result<(), Error> {
+    if user.is_agent && role > Role::Agent { Err(Error::RoleOfAgent(role)) } else { Ok(()) }
 }
 
 /// Returns the details of an event about a changed role; without a role it was removed.

@@ -1,9 +1,12 @@
 //! Projects.
 
-use mc_contract::operations::project::CreateProject;
+use mc_contract::operations::project::{CreateProject, UpdateProject};
 use mc_contract::text::DisplayName;
+use mc_domain::AuditAction;
 use mc_store::Store;
+use mc_store::audit::{self, NewEvent};
 use mc_store::projects::{self, Project};
+use serde_json::json;
 
 use crate::{Error, Principal};
 
@@ -23,4 +26,20 @@ pub async fn create(
         return Ok((project.ok_or_else(|| Error::ProjectByAgent(key.clone()))?, false));
     }
     projects::create(store, principal.user, key, name).await.map_err(Error::exists_in("key"))
+}
+
+/// Renames a project.
+pub async fn rename(
+    store: &Store,
+    project: Project,
+    request: &UpdateProject,
+) -> Result<Project, Error> {
+    let name = request.name.as_str().to_owned();
+    let mut tx = store.begin().await?;
+    projects::rename(&mut tx, project.id, &name).await?;
+    let details = json!({ "name": name, "before": project.name });
+    let event = NewEvent::new(AuditAction::ProjectUpdated, &project.key).with(details);
+    audit::record(&mut tx, event);
+    tx.commit().await?;
+    Ok(Project { name, ..project })
 }

@@ -7,7 +7,7 @@ use mc_store::Store;
 use mc_store::members::{self, Grantee, MembershipScope};
 use serde_json::json;
 
-use crate::members::{removed_role, set_role_details};
+use crate::members::{check_role, removed_role, set_role_details};
 use crate::{Error, Principal, commit, users};
 
 /// Creates a team with the principal as its administrator.
@@ -59,6 +59,7 @@ pub async fn set_member(
 ) -> Result<(), Error> {
     let team = get_administered(store, principal, key).await?;
     let user = users::get(store, login).await?;
+    check_role(&user, role)?;
     let mut tx = store.begin().await?;
     members::set(&mut tx, MembershipScope::Team(team.id), Grantee::User(user.id), role).await?;
     let details = set_role_details(&user.login, Some(role));

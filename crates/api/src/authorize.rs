@@ -103,9 +103,8 @@ fn unknown(key: &ProjectKey, own: &[Project]) -> Problem {
     Problem::not_found(format!("there is no project \"{key}\", or it is not yours to see"))
         .field("project_key")
         .hint(format!(
-            "{own}create it with POST /projects {{\"key\": \"{key}\"}}, or index a repository \
-             into it: memory-copilot ingest --project {key} <path or URL>; if it exists, ask one \
-             of its administrators for a role on it"
+            "{own}create it with `memory-copilot projects create {key}`, or with POST /projects \
+             {{\"key\": \"{key}\"}}, or ask one of its administrators for a role, if it exists"
         ))
 }
 

@@ -23,7 +23,7 @@ use crate::middleware::{
 use crate::openapi::{ApiDocument, add_problems, pages};
 use crate::problem::Problem;
 use crate::routes::{protected, public};
-use crate::sign_in::{browser, device, token_endpoint};
+use crate::sign_in::{browser, device, invitation, token_endpoint};
 use crate::webhook_receiver;
 
 /// The route that redirects to the API page.
@@ -40,6 +40,7 @@ fn signing_in() -> OpenApiRouter<ApiState> {
         .routes(routes!(device::submit_device_page))
         .routes(routes!(browser::start_sign_in))
         .routes(routes!(browser::complete_sign_in))
+        .routes(routes!(invitation::show_invitation_page, invitation::accept_invitation))
         .routes(routes!(browser::sign_out))
         .routes(routes!(token_endpoint::get_signing_keys))
         .routes(routes!(token_endpoint::get_authorization_server))

@@ -23,6 +23,7 @@ mod pull_requests;
 mod quarantine;
 mod recall;
 mod records;
+mod repositories;
 mod save;
 mod search;
 mod status;
@@ -56,14 +57,17 @@ pub fn protected() -> OpenApiRouter<ApiState> {
         .routes(routes!(task_comment::get_task_comment, task_comment::approve_task_comment))
         .routes(routes!(ingest::ingest_repository))
         .routes(routes!(ingest::get_ingest_run))
+        .routes(routes!(ingest::cancel_ingest_run))
+        .routes(routes!(repositories::list_repositories))
+        .routes(routes!(repositories::update_repository, repositories::delete_repository))
         .routes(routes!(ingest::get_repository_index))
         .routes(routes!(ingest_docs::ingest_documents))
         .routes(routes!(documents::list_documents))
         .routes(routes!(documents::open_document))
         .routes(routes!(records::list_records))
-        .routes(routes!(records::get_record, records::delete_record))
+        .routes(routes!(records::get_record, records::update_record, records::delete_record))
         .routes(routes!(projects::create_project, projects::list_projects))
-        .routes(routes!(projects::get_project, projects::delete_project))
+        .routes(routes!(projects::get_project, projects::update_project, projects::delete_project))
         .routes(routes!(policy::get_policy, policy::update_policy))
         .routes(routes!(policy::list_policy_versions))
         .routes(routes!(policy::get_notification_settings))
@@ -91,6 +95,8 @@ pub fn protected() -> OpenApiRouter<ApiState> {
         .routes(routes!(users::create_user, users::list_users))
         .routes(routes!(users::update_user))
         .routes(routes!(users::revoke_user_sessions))
+        .routes(routes!(users::create_invitation))
+        .routes(routes!(users::offboard_user))
         .routes(routes!(tokens::create_token, tokens::list_tokens))
         .routes(routes!(tokens::revoke_token))
         .routes(routes!(webhooks::create_webhook, webhooks::list_webhooks))

@@ -3,5 +3,6 @@
 pub mod browser;
 mod cookies;
 pub mod device;
+pub mod invitation;
 mod pages;
 pub mod token_endpoint;

@@ -10,6 +10,7 @@ use mc_mcp::CoreClient;
 use mc_mcp::core::{CoreCall, CoreError};
 use serde_json::{Value, json};
 
+use crate::cli::PageArgs;
 use crate::config::Config;
 use crate::{credentials, terminal};
 
@@ -36,6 +37,20 @@ impl ApiClient {
         self.send(CoreCall::get(path, query)).await
     }
 
+    /// Calls with `GET` for a page of a list.
+    pub async fn page(
+        &self,
+        path: &str,
+        query: &[(&'static str, &str)],
+        page: &PageArgs,
+    ) -> Result<Value> {
+        let limit = page.limit.to_string();
+        let mut query = query.to_vec();
+        query.push(("limit", &limit));
+        query.extend(page.cursor.as_deref().map(|cursor| ("cursor", cursor)));
+        self.get(path, &query).await
+    }
+
     /// Calls with `GET` and returns the body as a stream, for responses too long for memory.
     pub async fn stream(
         &self,
@@ -51,6 +66,11 @@ impl ApiClient {
     /// Calls with `POST`.
     pub async fn post(&self, path: &str, body: Value) -> Result<Value> {
         self.send(CoreCall::post(path, body)).await
+    }
+
+    /// Calls with `POST`, for commands that handle some errors.
+    pub async fn try_post(&self, path: &str, body: Value) -> Result<Value, CoreError> {
+        self.0.send(CoreCall::post(path, body), None).await
     }
 
     /// Calls with `POST`, for commands that send many requests. While this caller is above one of
@@ -82,6 +102,18 @@ impl ApiClient {
         self.send(CoreCall { method, ..CoreCall::post(path, body) }).await
     }
 
+    /// Calls with `PUT`.
+    pub async fn put(&self, path: &str, body: Value) -> Result<Value> {
+        let method = axum::http::Method::PUT;
+        self.send(CoreCall { method, ..CoreCall::post(path, body) }).await
+    }
+
+    /// Calls with `PUT` and the version that the body replaces; `*` replaces any.
+    pub async fn put_if_match(&self, path: &str, body: Value, version: &str) -> Result<Value> {
+        let (method, if_match) = (axum::http::Method::PUT, Some(version.to_owned()));
+        self.send(CoreCall { method, if_match, ..CoreCall::post(path, body) }).await
+    }
+
     /// Calls with `DELETE`.
     pub async fn delete(&self, path: &str) -> Result<()> {
         self.delete_with(path, &[]).await
@@ -104,6 +136,7 @@ impl ApiClient {
     }
 }
 
-fn to_anyhow(error: &CoreError) -> anyhow::Error {
+/// Returns the error of a call as the error of a command.
+pub fn to_anyhow(error: &CoreError) -> anyhow::Error {
     anyhow!(terminal::failure(&error.message(), error.suggestions()))
 }

@@ -4,7 +4,11 @@ mod accounts;
 mod examples;
 mod memory;
 mod operations;
+mod people;
+mod projects;
 mod providers;
+mod records;
+mod repos;
 mod review;
 mod tool;
 
@@ -19,13 +23,27 @@ use mc_domain::{ProjectKey, UnknownValue};
 pub use self::accounts::*;
 pub use self::memory::*;
 pub use self::operations::*;
+pub use self::people::*;
+pub use self::projects::*;
 pub use self::providers::*;
+pub use self::records::*;
+pub use self::repos::*;
 pub use self::review::*;
 pub use self::tool::*;
 
-/// A team's long-term memory for people who code with an assistant.
+/// A team's long-term memory for people who code with AI assistants.
+///
+/// Before the assistant answers, `recall` returns what the team knows about the code at hand:
+/// facts, warnings, worked examples and decisions. After the work, `save` stores what was learned.
+/// The service also indexes repositories and documents, so one query searches all of them.
 #[derive(Debug, Parser)]
-#[command(name = "memory-copilot", version, about, propagate_version = true)]
+#[command(
+    name = "memory-copilot",
+    version,
+    about,
+    propagate_version = true,
+    after_help = examples::FIRST_STEPS
+)]
 pub struct Cli {
     /// Configuration file (YAML).
     #[arg(long, global = true, value_name = "FILE")]
@@ -50,6 +68,9 @@ pub enum Command {
     Mcp(McpArgs),
     /// Index a repository (a path or a git URL) and show its progress.
     Ingest(IngestArgs),
+    /// Manage the indexed repositories of a project.
+    #[command(subcommand, after_help = examples::REPOS)]
+    Repos(ReposCommand),
     /// Recall what the team knows about code or a question.
     Recall(RecallArgs),
     /// Save a record.
@@ -59,6 +80,9 @@ pub enum Command {
     /// Call a tool of the MCP server, and print the text that a model reads.
     #[command(subcommand, after_help = examples::TOOL)]
     Tool(ToolCall),
+    /// Read, edit, delete and restore records.
+    #[command(subcommand, after_help = examples::RECORDS)]
+    Records(RecordsCommand),
     /// Export the project's records as YAML.
     Export(ExportArgs),
     /// Import records from YAML.
@@ -71,6 +95,21 @@ pub enum Command {
     Logout(LogoutArgs),
     /// Show the user and scopes of your credential.
     Whoami,
+    /// Manage the users of the service; for its administrators.
+    #[command(subcommand, after_help = examples::USERS)]
+    Users(UsersCommand),
+    /// Manage teams, which give their members roles on projects.
+    #[command(subcommand, after_help = examples::TEAMS)]
+    Teams(TeamsCommand),
+    /// Manage projects.
+    #[command(subcommand, after_help = examples::PROJECTS)]
+    Projects(ProjectsCommand),
+    /// Manage the roles of users and teams on a project; for its administrators.
+    #[command(subcommand, after_help = examples::MEMBERS)]
+    Members(MembersCommand),
+    /// Show and change a project's policy; for its maintainers.
+    #[command(subcommand, after_help = examples::POLICY)]
+    Policy(PolicyCommand),
     /// Manage personal access tokens.
     #[command(subcommand)]
     Token(TokenCommand),
@@ -95,6 +134,9 @@ pub enum Command {
     /// Review proposals and demoted records; for a project's reviewers.
     #[command(subcommand, after_help = examples::PROPOSALS)]
     Proposals(ProposalsCommand),
+    /// Decide about texts that the policy withholds; for a project's maintainers.
+    #[command(subcommand, after_help = examples::QUARANTINE)]
+    Quarantine(QuarantineCommand),
     /// List and download the weekly exports of a project's records; for its members.
     #[command(subcommand)]
     Exports(ExportsCommand),
@@ -143,6 +185,17 @@ impl ProjectArg {
     pub fn path(&self, resource: &str) -> Result<String> {
         Ok(format!("/projects/{}/{resource}", self.key()?))
     }
+}
+
+/// The page of a list.
+#[derive(Debug, Args)]
+pub struct PageArgs {
+    /// Number of items; at most 200.
+    #[arg(long, short = 'n', default_value_t = 50, value_name = "N")]
+    pub limit: u32,
+    /// Continue after the page that ended with this cursor.
+    #[arg(long, value_name = "CURSOR")]
+    pub cursor: Option<String>,
 }
 
 /// Arguments of `mcp`.

@@ -19,6 +19,7 @@ mod output;
 mod parsers;
 mod private_file;
 mod progress;
+mod prompt;
 mod redis;
 mod serve;
 mod terminal;
@@ -152,6 +153,16 @@ async fn run(cli: Cli, config: Config) -> Result<()> {
         Command::Hygiene(command) => commands::hygiene::run(command, &remote, format).await,
         Command::Duplicates(command) => commands::duplicates::run(command, &remote, format).await,
         Command::Proposals(command) => commands::proposals::run(command, &remote, format).await,
+        Command::Quarantine(command) => commands::quarantine::run(command, &remote, format).await,
+        Command::Records(command) => commands::records::run(command, &remote, format).await,
+        Command::Repos(command) => {
+            commands::repos::run(command, &remote, format, cancelled_on_signals).await
+        }
+        Command::Users(command) => commands::users::run(command, &remote, format).await,
+        Command::Teams(command) => commands::teams::run(command, &remote, format).await,
+        Command::Projects(command) => commands::projects::run(command, &remote, format).await,
+        Command::Members(command) => commands::projects::members(command, &remote, format).await,
+        Command::Policy(command) => commands::policy::run(command, &remote, format).await,
         Command::Exports(command) => commands::exports::run(command, &remote, format).await,
         Command::Jobs(command) => commands::jobs::run(command, &remote, format).await,
         Command::Backup(args) => {

@@ -4,7 +4,7 @@
 
 use std::io::{ErrorKind, IsTerminal, Write};
 
-use comfy_table::{Table, presets};
+use comfy_table::{ColumnConstraint, ContentArrangement, Table, presets};
 use serde_json::Value;
 
 use crate::{logging, terminal};
@@ -147,7 +147,8 @@ pub fn json(value: &Value) -> String {
     terminal::json_lines(format!("{value:#}")).into_owned()
 }
 
-/// Formats a table with a header and one row for each item.
+/// Formats a table with a header and one row for each item. On a terminal, it is as wide as that,
+/// and long cells are wrapped; ids are not, so that they can be copied.
 pub fn table<const N: usize>(
     header: [&str; N],
     items: &[Value],
@@ -155,11 +156,41 @@ pub fn table<const N: usize>(
 ) -> String {
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
+    table.set_content_arrangement(ContentArrangement::Dynamic);
     table.set_header(header);
     // Escaped before the width of the columns is computed.
     let rows = items.iter().map(|item| row(item).map(|cell| terminal::lines(cell).into_owned()));
     table.add_rows(rows);
+    for (column, name) in table.column_iter_mut().zip(header) {
+        if matches!(name, "id" | "key" | "login") {
+            column.set_constraint(ColumnConstraint::ContentWidth);
+        }
+    }
     table.to_string()
+}
+
+/// Formats the fields of one item, a line each; empty ones are left out. Further lines of a value
+/// are indented.
+pub fn fields<const N: usize>(fields: [(&str, String); N]) -> String {
+    let width = fields.iter().map(|(name, _)| name.len()).max().unwrap_or_default();
+    let filled = fields.iter().filter(|(_, value)| !value.is_empty());
+    let lines = filled.map(|(name, value)| {
+        let value = value.replace('\n', &format!("\n{:1$}", "", width + 2));
+        format!("{name:width$}  {value}")
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// Returns the list of a repeated option that replaces a stored list; `None` if it was not given. A
+/// single empty text empties the list.
+pub fn replacement(values: &[String]) -> Option<Value> {
+    let filled = values.iter().filter(|value| !value.is_empty());
+    (!values.is_empty()).then(|| filled.cloned().collect())
+}
+
+/// Returns the texts of a list in a field, separated by commas.
+pub fn joined(value: &Value, field: &str) -> String {
+    list(value, field).iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", ")
 }
 
 /// Formats the items of a page as a table, or a sentence if there are none.
@@ -177,9 +208,13 @@ pub fn page_blocks(page: &Value, block: impl Fn(&Value) -> String) -> String {
 }
 
 fn format_page(page: &Value, format: impl FnOnce(&[Value]) -> String) -> String {
-    match list(page, "items") {
-        [] => "There are none.".to_owned(),
+    let shown = match list(page, "items") {
+        [] => return "There are none.".to_owned(),
         items => format(items),
+    };
+    match page["next_cursor"].as_str() {
+        Some(cursor) => format!("{shown}\nThere are more: repeat it with --cursor {cursor}"),
+        None => shown,
     }
 }
 

@@ -9,6 +9,9 @@ short_name!(
     InvalidClientId, "a client id is 1 to 64 lower-case letters, digits, \".\", \"_\" or \"-\""
 );
 
+/// The grant type of an invitation's code, of this service (RFC 6749, section 4.5).
+pub const INVITATION_GRANT: &str = "urn:memory-copilot:grant-type:invitation";
+
 #[cfg(test)]
 mod tests {
     use super::*;

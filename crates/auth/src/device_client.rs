@@ -4,6 +4,7 @@
 use std::fmt;
 use std::time::Duration;
 
+use http::StatusCode;
 use mc_domain::Scopes;
 use oauth2::basic::{BasicClient, BasicTokenResponse};
 use oauth2::{
@@ -14,7 +15,7 @@ use oauth2::{
 use secrecy::{ExposeSecret as _, SecretString};
 use url::Url;
 
-use crate::client::ClientId;
+use crate::client::{ClientId, INVITATION_GRANT};
 use crate::login::error::shown_code;
 use crate::login::http::{Http, ProviderHttpError};
 
@@ -66,6 +67,12 @@ pub enum Error {
     /// The user denied the login.
     #[error("the login was denied in the browser")]
     Denied,
+    /// The code of an invitation is not valid, or a scope is unknown.
+    #[error(
+        "the invitation is not valid: its code was mistyped or used, has expired, or was replaced \
+         by a newer one; ask an administrator for another"
+    )]
+    InvalidInvitation,
     /// The code expired before a decision.
     #[error("the code has expired; run the login again")]
     Expired,
@@ -116,6 +123,30 @@ impl DeviceFlowClient {
             .request_async(&self.http, sleep, None)
             .await?;
         Ok(tokens.into())
+    }
+
+    /// Exchanges the code of an invitation, which is used up by that.
+    pub async fn accept_invitation(
+        &self,
+        code: &SecretString,
+        scopes: Option<Scopes>,
+    ) -> Result<Tokens, Error> {
+        let mut form = url::form_urlencoded::Serializer::new(String::new());
+        form.append_pair("grant_type", INVITATION_GRANT)
+            .append_pair("client_id", self.client.client_id())
+            .append_pair("invitation_code", code.expose_secret());
+        if let Some(scopes) = scopes {
+            form.append_pair("scope", &scopes.to_string());
+        }
+        let tokens: Result<BasicTokenResponse, ProviderHttpError> =
+            self.http.post_form(self.client.token_uri().url(), form.finish()).await;
+        match tokens {
+            Ok(tokens) => Ok(tokens.into()),
+            Err(ProviderHttpError::Status(StatusCode::BAD_REQUEST)) => {
+                Err(Error::InvalidInvitation)
+            }
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// Exchanges a refresh token. It is used up by that even if the response is lost.

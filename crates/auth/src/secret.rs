@@ -79,6 +79,11 @@ secret!(
     "mcr_"
 );
 secret!(
+    /// The code of an invitation: signs in once.
+    InvitationCode,
+    "mci_"
+);
+secret!(
     /// The secret with which a provider signs its webhook deliveries.
     WebhookSecret,
     "mcw_"

@@ -8,7 +8,7 @@ use utoipa::openapi::schema::{ArrayBuilder, Schema};
 use utoipa::{PartialSchema, ToSchema};
 use uuid::Uuid;
 
-use crate::text::{ErrorSignal, FreeText, ShortText, Symbol};
+use crate::text::{ErrorSignal, FreeText, PathPattern, ShortText, Symbol};
 use crate::{limits, schema};
 
 macro_rules! lists {
@@ -56,6 +56,8 @@ lists! {
     ErrorSignals([ErrorSignal; limits::SHORT_TEXTS], ErrorSignal::schema());
     /// Steps, each of one or several lines.
     Steps([FreeText; 32], FreeText::schema());
+    /// Patterns of paths.
+    PathPatterns([PathPattern; 100], PathPattern::schema());
     /// Ids of records.
     RecordIds([RecordId; limits::IDS], RecordId::schema());
     /// Ids of the items of a bundle: records, documents, dialogs or passages of code.
@@ -80,6 +82,22 @@ pub fn limited_nonempty<'de, const MAX: usize, D: Deserializer<'de>, T: Deserial
 ) -> Result<Vec<T>, D::Error> {
     let items = limited::<MAX, _, _>(deserializer)?;
     if items.is_empty() { Err(D::Error::custom("must hold at least one item")) } else { Ok(items) }
+}
+
+/// Like [`limited`], for a list that may be missing or null.
+pub fn optional_limited<'de, const MAX: usize, D: Deserializer<'de>, T: Deserialize<'de>>(
+    deserializer: D,
+) -> Result<Option<Vec<T>>, D::Error> {
+    let present = Option::<Limited<T, MAX>>::deserialize(deserializer)?;
+    Ok(present.map(|items| items.0))
+}
+
+struct Limited<T, const MAX: usize>(Vec<T>);
+
+impl<'de, T: Deserialize<'de>, const MAX: usize> Deserialize<'de> for Limited<T, MAX> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        limited::<MAX, _, _>(deserializer).map(Self)
+    }
 }
 
 /// Like [`limited_nonempty`], for a list that may be missing or null.

@@ -78,6 +78,8 @@ numbers! {
     TimeBudget(u64) = 1..=20_000;
     /// Days until a token expires.
     TokenDays(i64) = 1..=366, default 90;
+    /// Days until an invitation expires.
+    InvitationDays(i64) = 1..=30, default 7;
     /// Hours for which the previous secret stays valid.
     SecretTtlHours(u64) = 0..=168, default 24;
     /// Minutes between two syncs.

@@ -115,6 +115,8 @@ texts! {
     AbsolutePath = TextRule::special("absolute-path", limits::PATH, rules::absolute_path);
     /// A glob over paths, such as `app/**/*.rb`.
     Glob = TextRule::special("glob", limits::PATH, rules::line);
+    /// A pattern of paths in the syntax of `.gitignore`, such as `docs/**` or `*.snap`.
+    PathPattern = TextRule::line(limits::SHORT_TEXT);
     /// An `http` or `https` URL.
     WebUrl = TextRule::special("web-url", limits::URL, rules::web_url);
     /// The whole or the beginning of a commit's hash.

@@ -8,6 +8,9 @@ pub enum Error {
     /// The location is neither a directory nor a URL that git may fetch.
     #[error("{0}")]
     InvalidLocation(String),
+    /// A stored pattern of the files to index is not valid.
+    #[error(transparent)]
+    InvalidPattern(#[from] crate::walk::InvalidPattern),
     /// The directory or the repository cannot be reached now.
     #[error("{0}")]
     Unreachable(String),
@@ -145,6 +148,7 @@ impl Classified for Error {
                 ErrorKind::NotFound
             }
             Self::InvalidLocation(_)
+            | Self::InvalidPattern(_)
             | Self::Redirected
             | Self::InvalidRef(_)
             | Self::UnknownRef(_)

@@ -24,7 +24,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::protected::ProtectedDirectories;
 use crate::source::{AllowedPrivateHost, Checkout, NetworkAccess};
-use crate::walk::{self, Root, Tree};
+use crate::walk::{self, PathPatterns, Root, Tree};
 use crate::{Error, chunker, history, language, source};
 use prepare::{ScanOutcome, ScannedFile};
 use progress::Tracker;
@@ -243,7 +243,7 @@ impl IndexTask {
         let policy = policies::of(&ctx.store, repository.project_id).await?;
         Ok(Self {
             root: Arc::clone(&checkout.root),
-            tree: walk_tree(ctx, &checkout.root, stop).await?,
+            tree: walk_tree(ctx, repository, &checkout.root, stop).await?,
             known,
             next: AtomicUsize::new(0),
             ctx: ctx.clone(),
@@ -279,12 +279,18 @@ fn paths<'a>(files: &'a [DeletedFile<'_>]) -> impl Iterator<Item = String> + 'a 
 
 async fn walk_tree(
     ctx: &Context,
+    repository: &Repository,
     root: &Arc<Root>,
     stop: &CancellationToken,
 ) -> Result<Tree, Error> {
     let (root, limits, stop) = (Arc::clone(root), ctx.walk, stop.clone());
     let protected = ctx.protected.clone();
-    let walk = move || walk::walk(&root, limits, &protected, &|| stop.is_cancelled());
+    let patterns = PathPatterns::parse(&repository.include_patterns, &repository.exclude_patterns)?;
+    let walk = move || {
+        let mut tree = walk::walk(&root, limits, &protected, &|| stop.is_cancelled())?;
+        tree.retain(&patterns);
+        Ok(tree)
+    };
     // On an error, the runtime is shutting down, or the walk panicked.
     tokio::task::spawn_blocking(walk).await.unwrap_or(Err(Error::Cancelled))
 }

@@ -8,6 +8,7 @@ mod directories;
 mod generated;
 mod ignore_rules;
 mod open;
+mod patterns;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -17,6 +18,7 @@ use crate::{Error, language, text};
 use attributes::Attributes;
 use mc_sandbox::raise_privileges;
 pub use open::Root;
+pub use patterns::{InvalidPattern, PathPatterns};
 
 /// Directories that are never entered.
 pub const IGNORED_DIRECTORIES: &[&str] = &[".git", ".github", "node_modules", "dist", "build"];
@@ -149,6 +151,11 @@ impl Tree {
     pub fn is_unreadable(&self, path: &str) -> bool {
         let directories = path.match_indices('/').map(|(end, _)| &path[..end]);
         ["", path].into_iter().chain(directories).any(|place| self.unread.contains(place))
+    }
+
+    /// Leaves out the files that the patterns of the repository do not accept.
+    pub fn retain(&mut self, patterns: &PathPatterns) {
+        self.candidates.retain(|candidate| patterns.accepts(&candidate.path));
     }
 
     fn skip(&mut self, skip: SkipReason) {

@@ -21,6 +21,9 @@ pub enum Error {
     /// No index run has this id, or the principal may not see it.
     #[error("there is no ingest run {0}")]
     UnknownRun(IngestRunId),
+    /// An index run that has ended can't be cancelled.
+    #[error("the index run {0} has ended already")]
+    RunEnded(IngestRunId),
     /// The project has no repository of this name, or no index run of it.
     #[error("the project has no repository {0}")]
     UnknownRepository(String),
@@ -103,7 +106,8 @@ impl Classified for Error {
             | Self::UnknownDelivery(_)
             | Self::UnknownTask(_)
             | Self::UnknownPullRequest(_) => ErrorKind::NotFound,
-            Self::IntegrationPaused
+            Self::RunEnded(_)
+            | Self::IntegrationPaused
             | Self::TaskNotSynced
             | Self::TrackerNotConfigured
             | Self::CommentChanged
@@ -123,6 +127,7 @@ impl Classified for Error {
             Self::Store(error) => return error.field(),
             Self::PrivateLocation => "location",
             Self::UnknownRun(_)
+            | Self::RunEnded(_)
             | Self::UnknownIntegration(_)
             | Self::IntegrationPaused
             | Self::UnknownWebhook(_)

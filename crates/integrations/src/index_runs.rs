@@ -4,11 +4,14 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use mc_accounts::Principal;
+use mc_contract::ValidationError;
+use mc_contract::list::PathPatterns;
 use mc_contract::operations::ingest::{IngestGit, IngestRun, RepositoryNamePath};
 use mc_contract::text::{GitRef, RepositoryPart};
 use mc_domain::{IngestRunId, IngestStatus};
 use mc_indexer::protected::ProtectedDirectories;
 use mc_indexer::source::{self, AllowedPrivateHost, Origin};
+use mc_indexer::walk;
 use mc_memory::ProjectContext;
 use mc_memory::content_filter::run_blocking;
 use mc_store::repositories::{self, Repository};
@@ -44,9 +47,44 @@ pub async fn request(
     let mut tx = ctx.store.begin().await?;
     let repository = ensure_repository(&mut tx, ctx, request, origin).await?;
     repositories::set_network_access(&mut tx, repository.id, allows_private_network).await?;
+    set_patterns(&mut tx, &repository, request.include.as_ref(), request.exclude.as_ref()).await?;
     let run = ingest_runs::enqueue(&mut tx, &repository, git_ref).await?;
     tx.commit().await?;
     index_run(ctx, run, repository).await
+}
+
+/// Cancels an index run. The files that it has indexed stay, and the next run continues.
+pub async fn cancel(
+    ctx: &ProjectContext,
+    principal: &Principal,
+    id: IngestRunId,
+) -> Result<IngestRun, Error> {
+    if !ingest_runs::cancel(&ctx.store, id, principal.name()).await? {
+        get(ctx, id).await?;
+        return Err(Error::RunEnded(id));
+    }
+    get(ctx, id).await
+}
+
+/// Sets the patterns that a request names. Returns whether they differ from the present ones.
+pub(crate) async fn set_patterns(
+    tx: &mut Tx,
+    repository: &Repository,
+    include: Option<&PathPatterns>,
+    exclude: Option<&PathPatterns>,
+) -> Result<bool, Error> {
+    let named = |patterns: Option<&PathPatterns>, present: &[String]| {
+        patterns.map_or_else(|| present.to_vec(), |patterns| patterns.clone().into_items())
+    };
+    let include: Vec<String> = named(include, &repository.include_patterns);
+    let exclude: Vec<String> = named(exclude, &repository.exclude_patterns);
+    if include == repository.include_patterns && exclude == repository.exclude_patterns {
+        return Ok(false);
+    }
+    walk::PathPatterns::parse(&include, &exclude)
+        .map_err(|invalid| ValidationError::new(invalid.field, walk::InvalidPattern::RULE))?;
+    repositories::set_patterns(tx, repository.id, &include, &exclude).await?;
+    Ok(true)
 }
 
 /// Returns an index run.
@@ -64,8 +102,7 @@ pub async fn get_latest(
 ) -> Result<IngestRun, Error> {
     let (owner, name) = (repository.owner.as_str(), repository.name.as_str());
     let unknown = || Error::UnknownRepository(format!("{owner}/{name}"));
-    let repository = repositories::find(&ctx.store, ctx.project.id, owner, name).await?;
-    let repository = repository.ok_or_else(unknown)?;
+    let repository = crate::repositories::find(ctx, repository).await?;
     let runs = ingest_runs::of_repository(&ctx.store, repository.id, 1).await?;
     let run = runs.into_iter().next().ok_or_else(unknown)?;
     index_run(ctx, run, repository).await

@@ -7,6 +7,7 @@ mod error;
 pub mod index_runs;
 pub mod integrations;
 pub mod pull_requests;
+pub mod repositories;
 pub mod task_comments;
 pub mod tasks;
 pub mod webhooks;

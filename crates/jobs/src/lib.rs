@@ -44,6 +44,10 @@ pub struct JobContext {
     pub settings: JobSettings,
 }
 
+/// The kinds of jobs that only enqueue or clean up: the schedule enqueues them each minute or hour.
+pub const HOUSEKEEPING: [&str; 4] =
+    [Cleanup::NAME, ScheduleSyncs::NAME, ScheduleHygiene::NAME, RescueIndexRuns::NAME];
+
 /// Returns the worker pool of a node with every job kind except those of indexing, and their
 /// schedules. `queue` has connections of its own, so that fetching and completing jobs never waits
 /// for the queries of running jobs.

@@ -83,17 +83,19 @@ pub struct CoreCall {
     pub query: Vec<(&'static str, String)>,
     /// JSON body.
     pub body: Option<Value>,
+    /// `If-Match`: the version that the request replaces.
+    pub if_match: Option<String>,
 }
 
 impl CoreCall {
     /// Creates a `GET` request with query parameters.
     pub fn get(path: impl Into<String>, query: Vec<(&'static str, String)>) -> Self {
-        Self { method: Method::GET, path: path.into(), query, body: None }
+        Self { method: Method::GET, path: path.into(), query, body: None, if_match: None }
     }
 
     /// Creates a `POST` request with a JSON body.
     pub fn post(path: impl Into<String>, body: Value) -> Self {
-        Self { method: Method::POST, path: path.into(), query: Vec::new(), body: Some(body) }
+        Self { method: Method::POST, body: Some(body), ..Self::get(path, Vec::new()) }
     }
 
     fn path_and_query(&self) -> String {
@@ -160,6 +162,9 @@ impl CoreClient {
             .uri(call.path_and_query())
             .header(header::ACCEPT, "application/json, application/x-ndjson")
             .header(header::AUTHORIZATION, authorization);
+        if let Some(version) = &call.if_match {
+            request = request.header(header::IF_MATCH, version);
+        }
         let body = match call.body {
             Some(body) => {
                 request = request.header(header::CONTENT_TYPE, "application/json");

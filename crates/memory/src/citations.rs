@@ -5,7 +5,8 @@ mod unknown;
 
 use std::collections::{HashMap, HashSet};
 
-use mc_contract::operations::save::UnknownCitation;
+use mc_contract::operations::save::{CitationInput, UnknownCitation};
+use mc_contract::text::Sha256;
 use mc_domain::{CitationId, CitationVerdict, ProjectId, RecordId, RecordState};
 use mc_store::Store;
 use mc_store::citations::{self, Citation};
@@ -30,6 +31,18 @@ pub struct NewCitation {
     pub commit: Option<String>,
     /// sha256 of the cited lines (joined by line feeds), of the definition, or of the file.
     pub content_hash: Option<Vec<u8>>,
+}
+
+impl From<&CitationInput> for NewCitation {
+    fn from(citation: &CitationInput) -> Self {
+        Self {
+            file: citation.file.as_str().to_owned(),
+            symbol: citation.symbol.as_ref().map(|symbol| symbol.as_str().to_owned()),
+            lines: citation.lines(),
+            commit: citation.commit.as_ref().map(|commit| commit.as_str().to_owned()),
+            content_hash: citation.content_hash.as_ref().map(Sha256::to_bytes),
+        }
+    }
 }
 
 /// Report of a check.

@@ -106,9 +106,23 @@ pub enum Error {
     /// A released item was not stored, and is still pending.
     #[error("it was not stored, and is still in quarantine: {0}")]
     NotReleased(String),
-    /// A record of another user, or of the team, that the user may not delete.
-    #[error("record {0} is not yours to delete")]
+    /// A record of another user, or of the team, that the user may not change.
+    #[error("record {0} is not yours to change")]
     NotOwner(RecordId),
+    /// An expiry that is past or too far ahead; the rule that it breaks.
+    #[error("{0}")]
+    InvalidTtl(String),
+    /// An edit after which two records would have the same text.
+    #[error("record {0} has the same text already; delete one of both, or change the text")]
+    SameContent(RecordId),
+    /// An edit that cites a place that no indexed repository has.
+    #[error("{file} can't be cited: {reason}; correct the citation, or leave it out")]
+    UnknownCitation {
+        /// The file that was cited.
+        file: String,
+        /// Which part of the citation does not exist.
+        reason: String,
+    },
     /// A proposal of another user that waits for a decision.
     #[error(
         "record {0} is a proposal that waits for a decision; reject it with a reason: POST \
@@ -140,7 +154,9 @@ impl Error {
     fn class(&self) -> (ErrorKind, &'static str) {
         match self {
             Self::EmptyQuery => (ErrorKind::Invalid, "query"),
-            Self::TtlInThePast => (ErrorKind::Invalid, "ttl"),
+            Self::TtlInThePast | Self::InvalidTtl(_) => (ErrorKind::Invalid, "ttl"),
+            Self::UnknownCitation { .. } => (ErrorKind::Invalid, "citations"),
+            Self::SameContent(_) => (ErrorKind::Conflict, "content"),
             Self::PrivateNoteTooLong(_) | Self::TooLong(_) | Self::Forbidden(_) => {
                 (ErrorKind::Invalid, "content")
             }

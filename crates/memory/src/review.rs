@@ -1,5 +1,6 @@
 //! Reviews of records: accept, reject, share, confirm, roll back, and erase contributors.
 
+mod edit;
 mod erasure;
 mod rollback;
 
@@ -15,6 +16,7 @@ use mc_store::records::{self, Decided, Promotion, Record, RecordBody, RecordUpda
 use mc_store::{Tx, citations, docs};
 use serde_json::json;
 
+pub use edit::{Editor, edit};
 pub use erasure::forget;
 pub use rollback::roll_back;
 

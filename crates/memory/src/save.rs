@@ -43,6 +43,7 @@ pub(crate) use prepare::default_ttl;
 use prepare::{Filtered, Prepared, decide_ttl, prepare};
 pub use request::SaveRequest;
 use sanitize::SanitizedRequest;
+pub(crate) use sanitize::sanitize_citation;
 pub(crate) use write::Save;
 
 /// Longest content of a record, in characters.

@@ -48,6 +48,8 @@ pub struct JobFilter {
     pub state: Option<JobState>,
     /// Only jobs of this kind.
     pub kind: Option<String>,
+    /// No jobs of these kinds.
+    pub hidden_kinds: Vec<String>,
     /// Only jobs enqueued before this one.
     pub cursor: Option<String>,
 }
@@ -220,10 +222,11 @@ async fn select(
                   attempts as "attempts!", max_attempts as "max_attempts!",
                   scheduled_at as "scheduled_at!", worker, attempted_at, completed_at,
                   last_result ->> 'Err' as last_error
-           from mc.list_jobs($1, $2, $3, $4, $5)"#,
+           from mc.list_jobs($1, $2, $3, $4, $5, $6)"#,
         only,
         filter.state.map(JobState::as_str),
         filter.kind.as_deref(),
+        &filter.hidden_kinds,
         filter.cursor.as_deref(),
         limit
     )

@@ -28,7 +28,7 @@ use mc_crypto::Head;
 use mc_domain::{ProjectId, UserId};
 use mc_postgres::CONNECT_TIMEOUT;
 use mc_postgres::context_key::ContextKey;
-use sqlx::postgres::{PgArguments, PgConnectOptions, PgPool, PgPoolOptions};
+use sqlx::postgres::{PgArguments, PgConnectOptions, PgPool, PgPoolOptions, PgRow};
 use sqlx::query::Query;
 use sqlx::{ConnectOptions, Postgres, raw_sql};
 use tokio::sync::Mutex;
@@ -41,7 +41,7 @@ use rls::{
     Planning, PooledTransaction, ProvenContext, Reading, RlsContext, RlsTarget, SharedReads,
 };
 
-pub use auth::{accounts, members, sessions};
+pub use auth::{accounts, invitations, members, sessions};
 pub use error::{Error, Result};
 pub use ingest::{docs, files, ingest_runs, repositories};
 pub use listener::Listener;
@@ -294,8 +294,8 @@ impl Tx {
     }
 
     /// Calls a function of the schema `mc`, for the principal, with the code that proves to the
-    /// database that the service calls it.
-    pub(crate) async fn call_proven(&mut self, function: &str, target: Uuid) -> Result<()> {
+    /// database that the service calls it. Returns the row of the result.
+    pub(crate) async fn call_proven(&mut self, function: &str, target: Uuid) -> Result<PgRow> {
         let principal = self.principal().unwrap_or(UserId(Uuid::nil()));
         self.0.call_proven(&self.2, function, principal, target).await
     }

@@ -223,6 +223,12 @@ pub(crate) fn parse_key(key: &str) -> Result<ProjectKey> {
     ProjectKey::parse(key).map_err(|_| Error::UnknownStoredValue(format!("projects.key: {key}")))
 }
 
+/// Sets the display name of a project. [`Error::DeletedConcurrently`] if it is deleted.
+pub async fn rename(tx: &mut Tx, project: ProjectId, name: &str) -> Result<()> {
+    let rename = sqlx::query!("update projects set name = $2 where id = $1", project.0, name);
+    if tx.has_changed(rename).await? { Ok(()) } else { Err(Error::DeletedConcurrently) }
+}
+
 /// Deletes the project with all its data except its audit chain, and records it in the service's
 /// chain. [`Error::DeletedConcurrently`] if it is deleted already, or the principal is no longer
 /// its admin. Retried on a deadlock with background writes.

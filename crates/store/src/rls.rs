@@ -4,7 +4,7 @@ use std::ops::{Deref, DerefMut};
 
 use mc_domain::{ProjectId, UserId};
 use mc_postgres::context_key::ContextKey;
-use sqlx::postgres::PgConnection;
+use sqlx::postgres::{PgConnection, PgRow};
 use sqlx::{AssertSqlSafe, raw_sql};
 use tokio::sync::OwnedMutexGuard;
 use uuid::Uuid;
@@ -143,20 +143,21 @@ impl PooledTransaction {
         connection.backend_pid().await
     }
 
-    /// Calls a function of the schema `mc` that verifies a code of the service.
+    /// Calls a function of the schema `mc` that verifies a code of the service, and returns the row
+    /// of its result.
     pub async fn call_proven(
         &mut self,
         key: &ContextKey,
         function: &str,
         principal: UserId,
         target: Uuid,
-    ) -> Result<()> {
+    ) -> Result<PgRow> {
         let backend_pid = self.backend_pid().await?;
         let call = ProvenCall { function, principal, target };
         // A message of two statements: SQL that is injected into one can't repeat it.
         let message = proven_call(key, backend_pid, "select 1;", &call);
-        raw_sql(AssertSqlSafe(message)).execute(&mut **self).await?;
-        Ok(())
+        let mut rows = raw_sql(AssertSqlSafe(message)).fetch_all(&mut **self).await?;
+        Ok(rows.pop().ok_or(sqlx::Error::RowNotFound)?)
     }
 
     /// Commits, and returns the connection to the pool.

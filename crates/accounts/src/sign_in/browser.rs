@@ -8,12 +8,13 @@ use mc_auth::login::{
 use mc_auth::secret::{LoginState, RefreshToken};
 use mc_contract::operations::user::User;
 use mc_domain::{AuditAction, Scopes, SessionId, UserId};
+use mc_store::Tx;
 use mc_store::sessions::{self, NewSession, Refresh};
 use serde_json::json;
 use sha2::Sha256;
 
 use super::SignIn;
-use crate::{Error, commit};
+use crate::{Error, commit, invitations};
 
 /// How long a browser session lasts.
 pub const SESSION_LIFETIME: TimeDelta = TimeDelta::hours(8);
@@ -90,7 +91,23 @@ pub async fn finish_login(
         return Ok(FinishedLogin::NoAccount(identity.email));
     };
     tracing::info!(user.id = %user.id, provider = %name, "signed in");
-    Ok(FinishedLogin::Session(start_session(sign_in, user.id).await?))
+    let tx = sign_in.store().begin().await?;
+    Ok(FinishedLogin::Session(start_session(tx, user.id).await?))
+}
+
+/// Starts a session with the code of an invitation, which is used up; `None` if it is not valid.
+pub async fn accept_invitation(
+    sign_in: &SignIn,
+    code: &str,
+) -> Result<Option<RefreshToken>, Error> {
+    let mut tx = sign_in.store().begin().await?;
+    match invitations::accept(&mut tx, code).await? {
+        Some(user) => Ok(Some(start_session(tx, user).await?)),
+        None => {
+            sign_in.denials().token();
+            Ok(None)
+        }
+    }
 }
 
 /// Returns the enabled account that is linked to the identity. If there is none, the account that
@@ -111,11 +128,10 @@ async fn find_account(
     Ok(user.filter(|user| user.disabled_at.is_none()))
 }
 
-async fn start_session(sign_in: &SignIn, user: UserId) -> Result<RefreshToken, Error> {
+async fn start_session(mut tx: Tx, user: UserId) -> Result<RefreshToken, Error> {
     let expires_at = Utc::now() + SESSION_LIFETIME;
     let secret = RefreshToken::generate();
     let new = NewSession { user, client: CLIENT, scopes: Scopes::ALL, expires_at };
-    let mut tx = sign_in.store().begin().await?;
     let session = sessions::begin(&mut tx, &new).await?.ok_or(Error::AccountDisabled)?;
     sessions::add_refresh(&mut tx, session, secret.hash().as_bytes(), expires_at).await?;
     commit(tx, user, AuditAction::SessionCreated, session, json!({ "client": CLIENT })).await?;

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::device_grant::{self, Answer};
 use super::refresh::{self, Verdict};
 use super::{SignIn, browser};
-use crate::{Error, Principal, commit};
+use crate::{Error, Principal, commit, invitations};
 
 /// Client id of the command line, which is the default.
 const CLI: &str = "memory-copilot-cli";
@@ -28,6 +28,8 @@ pub enum TokenGrant {
     RefreshToken(String),
     /// The code of a device login.
     DeviceCode(String),
+    /// The code of an invitation, which is used up.
+    Invitation(String),
     /// The owner of a personal access token (token exchange), from [`find_subject`].
     PersonalAccessToken(Principal),
 }
@@ -116,6 +118,7 @@ pub async fn exchange(
     let issued = match grant {
         TokenGrant::RefreshToken(token) => rotate(sign_in, client, token, scopes).await,
         TokenGrant::DeviceCode(code) => poll_device_login(sign_in, client, code).await,
+        TokenGrant::Invitation(code) => accept_invitation(sign_in, client, code, scopes).await,
         TokenGrant::PersonalAccessToken(subject) => {
             exchange_access_token(sign_in, client, subject, scopes).await
         }
@@ -201,21 +204,51 @@ async fn redeem(
     user: UserId,
     scopes: Scopes,
 ) -> Result<IssuedTokens, GrantError> {
+    let details = session_details(&client, scopes);
+    let (session, issued) = begin_session(sign_in, &mut tx, client, user, scopes).await?;
+    row.session = Some(session);
+    sessions::put_device(&mut tx, key, &row).await?;
+    commit(tx, user, AuditAction::SessionCreated, session, details).await?;
+    Ok(issued)
+}
+
+/// Starts the session of an invited person. Without named scopes, it has all that are granted
+/// without a name.
+async fn accept_invitation(
+    sign_in: &SignIn,
+    client: ClientId,
+    code: &str,
+    scopes: Option<Scopes>,
+) -> Result<IssuedTokens, GrantError> {
+    let scopes = scopes.unwrap_or(Scopes::ALL.without(Scopes::BY_NAME_ONLY));
+    let mut tx = sign_in.store().begin().await?;
+    let user = invitations::accept(&mut tx, code).await?.ok_or(GrantError::InvalidGrant)?;
+    let mut details = session_details(&client, scopes);
+    details["invitation"] = true.into();
+    let (session, issued) = begin_session(sign_in, &mut tx, client, user, scopes).await?;
+    commit(tx, user, AuditAction::SessionCreated, session, details).await?;
+    Ok(issued)
+}
+
+/// Starts a session in a transaction that has locked its grant or user, and issues its first
+/// tokens.
+async fn begin_session(
+    sign_in: &SignIn,
+    tx: &mut Tx,
+    client: ClientId,
+    user: UserId,
+    scopes: Scopes,
+) -> Result<(SessionId, IssuedTokens), GrantError> {
     let now = Utc::now();
     let ends_at = now + refresh::FAMILY;
     let token = RefreshToken::generate();
     let new = NewSession { user, client: client.as_str(), scopes, expires_at: ends_at };
-    let session = sessions::begin_granted(&mut tx, &new).await?;
+    let session = sessions::begin_granted(tx, &new).await?;
     let session = session.ok_or(GrantError::InvalidGrant)?;
     let expires_at = refresh::expiry(now, ends_at);
-    sessions::add_refresh(&mut tx, session, token.hash().as_bytes(), expires_at).await?;
-    row.session = Some(session);
-    sessions::put_device(&mut tx, key, &row).await?;
-    let details = session_details(&client, scopes);
+    sessions::add_refresh(tx, session, token.hash().as_bytes(), expires_at).await?;
     let grant = Grant { user, client, session, scopes, session_ends_at: Some(ends_at) };
-    let issued = sign_in.issue(grant, Some(token)).await?;
-    commit(tx, user, AuditAction::SessionCreated, session, details).await?;
-    Ok(issued)
+    Ok((session, sign_in.issue(grant, Some(token)).await?))
 }
 
 /// Returns the owner of a personal access token to exchange. An invalid token is counted as a

@@ -20,6 +20,8 @@ pub enum Access {
     Interactive,
     /// The administration of the service, with the scope `admin`.
     ServiceAdmin,
+    /// Both: for what creates a credential of another user.
+    InteractiveServiceAdmin,
     /// Nothing else.
     Credential,
 }
@@ -33,7 +35,7 @@ impl Access {
                 format!("role:{}", permission.min_role()),
             ],
             Self::Scope(scope) => vec![scope.as_str().to_owned()],
-            Self::ServiceAdmin => {
+            Self::ServiceAdmin | Self::InteractiveServiceAdmin => {
                 vec![Scope::Admin.as_str().to_owned(), "role:service_admin".to_owned()]
             }
             Self::Interactive | Self::Credential => Vec::new(),
@@ -55,6 +57,9 @@ impl Access {
             Self::ServiceAdmin => {
                 "Requires an administrator of the service and the scope `admin`.".to_owned()
             }
+            Self::InteractiveServiceAdmin => "Requires a login session of an administrator of the \
+                service, and the scope `admin`; a personal access token is rejected."
+                .to_owned(),
             Self::Credential => "Requires a valid credential.".to_owned(),
         }
     }

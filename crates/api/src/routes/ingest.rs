@@ -61,6 +61,25 @@ pub async fn get_ingest_run(
     Ok(Json(index_runs::get(&ctx.ok_or(Error::UnknownRun(id))?, id).await?))
 }
 
+/// Cancel an index run.
+///
+/// Ends a queued or running run, and returns it. The files that it has indexed stay; the next run
+/// of the repository continues.
+#[utoipa::path(
+    post, path = "/ingest/runs/{id}/cancel", tag = "ingest", params(RunPath),
+    extensions(("x-access" = json!(Access::Permission(Permission::Ingest)))),
+    responses((status = 200, description = "The cancelled run", body = IngestRun))
+)]
+pub async fn cancel_ingest_run(
+    State(api): State<ApiState>,
+    caller: Principal,
+    PathParams(RunPath { id }): PathParams<RunPath>,
+) -> Result<Json<IngestRun>, Problem> {
+    let resource = ProjectResource::IngestRun(id);
+    let ctx = api.authorize_resource(&caller, resource, Permission::Ingest).await?;
+    Ok(Json(index_runs::cancel(&ctx.ok_or(Error::UnknownRun(id))?, &caller, id).await?))
+}
+
 /// Get the newest index run of a repository.
 ///
 /// Returns the run and its progress.

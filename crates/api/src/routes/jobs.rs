@@ -31,8 +31,15 @@ pub async fn list_jobs(
     QueryString(query): QueryString<JobQuery>,
 ) -> Result<Json<Page<Job>>, Problem> {
     caller.require_service_admin()?;
-    let JobQuery { state, kind, cursor, limit } = query;
-    let filter = JobFilter { state, kind: kind.map(Into::into), cursor: cursor.map(Into::into) };
+    let JobQuery { state, kind, hide_housekeeping, cursor, limit } = query;
+    let hidden: &[&str] =
+        if hide_housekeeping == Some(true) { &mc_jobs::HOUSEKEEPING } else { &[] };
+    let filter = JobFilter {
+        state,
+        kind: kind.map(Into::into),
+        hidden_kinds: hidden.iter().map(|&kind| kind.to_owned()).collect(),
+        cursor: cursor.map(Into::into),
+    };
     let limit = limit.unwrap_or_default().get();
     let jobs = jobs::list(&api.background, &filter, limit).await?;
     Ok(Json(page(jobs, limit, |job| job.id.clone())))

@@ -6,7 +6,7 @@ use http::StatusCode;
 use mc_accounts::projects as use_cases;
 use mc_contract::operations::page::Page;
 use mc_contract::operations::project::ProjectPath;
-use mc_contract::operations::project::{CreateProject, Project, ProjectOverview};
+use mc_contract::operations::project::{CreateProject, Project, ProjectOverview, UpdateProject};
 use mc_domain::{Permission, Scope};
 use mc_store::projects;
 
@@ -85,6 +85,27 @@ pub async fn get_project(
         passages: overview.passages,
         pending_vectors,
     }))
+}
+
+/// Rename a project.
+///
+/// Returns the project with its new display name. Its key stays, because clients are configured
+/// with it. For administrators of the project.
+#[utoipa::path(
+    patch, path = "/projects/{key}", tag = "projects", params(ProjectPath),
+    request_body = UpdateProject,
+    extensions(("x-access" = json!(Access::Permission(Permission::ManageMembers)))),
+    responses((status = 200, description = "The renamed project", body = Project))
+)]
+pub async fn update_project(
+    State(api): State<ApiState>,
+    caller: Principal,
+    PathParams(ProjectPath { key }): PathParams<ProjectPath>,
+    JsonBody(request): JsonBody<UpdateProject>,
+) -> Result<Json<Project>, Problem> {
+    let ctx = api.authorize_path(&caller, &key, Permission::ManageMembers).await?;
+    let row = use_cases::rename(&ctx.store, ctx.project, &request).await?;
+    Ok(Json(project(row)))
 }
 
 /// Delete a project with all its data.

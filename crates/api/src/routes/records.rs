@@ -10,9 +10,11 @@ use http::StatusCode;
 use mc_accounts::users;
 use mc_contract::operations::page::{Page, next_cursor};
 use mc_contract::operations::record::{
-    Citation, CitedRecord, RecordPath, RecordQuery, RecordVersion, RecordWithHistory,
+    Citation, CitedRecord, Record, RecordPath, RecordQuery, RecordVersion, RecordWithHistory,
+    UpdateRecord,
 };
 use mc_domain::{Permission, RecordId};
+use mc_memory::review::{self, Editor};
 use mc_memory::uses::Opened;
 use mc_store::projects::ProjectResource;
 use mc_store::records::{self, RecordFilter, Version};
@@ -24,7 +26,7 @@ pub use convert::{citation, contribution, record};
 use crate::ApiState;
 use crate::authenticate::Principal;
 use crate::authorize::ProjectContext;
-use crate::extract::{PathParams, QueryString};
+use crate::extract::{JsonBody, PathParams, QueryString};
 use crate::openapi::Access;
 use crate::problem::Problem;
 
@@ -113,6 +115,34 @@ pub(super) async fn cited(
     Ok(records.into_iter().map(with_citations).collect())
 }
 
+/// Edit a record.
+///
+/// Changes the fields that are present, and returns the record; its present version stays in its
+/// history. A private record and an own proposal take the role that saving them took. If the record
+/// has another version than the request, nothing is changed.
+#[utoipa::path(
+    patch, path = "/records/{id}", tag = "memory", params(RecordPath),
+    request_body = UpdateRecord,
+    extensions(("x-access" = json!(Access::Permission(Permission::Propose)))),
+    responses((status = 200, description = "The record with its changes", body = Record))
+)]
+pub async fn update_record(
+    State(api): State<ApiState>,
+    caller: Principal,
+    PathParams(RecordPath { id }): PathParams<RecordPath>,
+    JsonBody(request): JsonBody<UpdateRecord>,
+) -> Result<Json<Record>, Problem> {
+    let ctx = authorize(&api, &caller, id, Permission::Propose).await?;
+    let editor = Editor {
+        user: caller.user,
+        login: caller.name(),
+        can_write: ctx.allows(Permission::Write),
+    };
+    let edited = review::edit(&ctx.memory, ctx.project.id, id, request, editor).await;
+    require_write_unless_own(&api, &caller, &ctx, &edited)?;
+    Ok(Json(convert::record(edited?)))
+}
+
 /// Delete a record.
 ///
 /// Withdraws it if it is a proposal of the caller. A private record and an own proposal take the
@@ -130,11 +160,22 @@ pub async fn delete_record(
     let ctx = authorize(&api, &caller, id, Permission::Propose).await?;
     let can_write = ctx.allows(Permission::Write);
     let deleted = mc_memory::delete_record(&ctx.memory, id, caller.user, can_write).await;
-    if let Err(mc_memory::Error::NotOwner(_)) = deleted {
-        api.require(&caller, &ctx.project, Permission::Write)?;
-    }
+    require_write_unless_own(&api, &caller, &ctx, &deleted)?;
     deleted?;
     Ok(StatusCode::NO_CONTENT)
+}
+
+/// Returns the error for the missing permission if a record is not the caller's own.
+fn require_write_unless_own<T>(
+    api: &ApiState,
+    caller: &Principal,
+    ctx: &ProjectContext,
+    outcome: &Result<T, mc_memory::Error>,
+) -> Result<(), Problem> {
+    match outcome {
+        Err(mc_memory::Error::NotOwner(_)) => api.require(caller, &ctx.project, Permission::Write),
+        _ => Ok(()),
+    }
 }
 
 /// Authorizes the caller in the project of a record.

@@ -6,7 +6,7 @@ use chrono::Utc;
 use mc_contract::ValidationError;
 use mc_contract::number::UnitInterval;
 use mc_contract::operations::save::{
-    CitationInput, JudgeScores, Redaction, SaveOutcome as Outcome, SaveRequest, SaveResponse,
+    JudgeScores, Redaction, SaveOutcome as Outcome, SaveRequest, SaveResponse,
 };
 use mc_domain::{Permission, Role, Trust, Visibility};
 use mc_memory::bundle::rounded;
@@ -85,7 +85,7 @@ fn domain_request(
         tags: request.tags.into_items(),
         owner: request.owner.map(Into::into),
         meta: request.meta.into_inner(),
-        citations: request.citations.into_iter().map(new_citation).collect(),
+        citations: request.citations.iter().map(NewCitation::from).collect(),
         steps: request.steps.into_items(),
         patch_ref: request.patch_ref.map(Into::into),
         url: request.url.map(Into::into),
@@ -93,17 +93,6 @@ fn domain_request(
         contradicts: request.contradicts,
         supersedes: request.supersedes,
     })
-}
-
-fn new_citation(citation: CitationInput) -> NewCitation {
-    let lines = citation.lines();
-    NewCitation {
-        file: citation.file.into(),
-        symbol: citation.symbol.map(Into::into),
-        lines,
-        commit: citation.commit.map(Into::into),
-        content_hash: citation.content_hash.map(|hash| hash.to_bytes()),
-    }
 }
 
 fn response(saved: SaveOutcome) -> SaveResponse {

@@ -3,10 +3,11 @@
 use axum::Json;
 use axum::extract::State;
 use http::StatusCode;
-use mc_accounts::users;
+use mc_accounts::{invitations, offboarding, users};
 use mc_contract::operations::page::{Page, page};
 use mc_contract::operations::user::{
-    CreateUser, CurrentUser, UpdateUser, User, UserPath, UserQuery,
+    CreateInvitation, CreateUser, CurrentUser, Invitation, OffboardResponse, OffboardUser,
+    UpdateUser, User, UserPath, UserQuery,
 };
 use mc_contract::text::Login;
 use mc_store::accounts;
@@ -90,6 +91,58 @@ pub async fn update_user(
 ) -> Result<Json<User>, Problem> {
     caller.require_service_admin()?;
     Ok(Json(users::update(&api.store, &caller, login.as_str(), &request).await?))
+}
+
+/// Invite a person to an account.
+///
+/// Returns a code, which is shown once. The person signs in with it once, on the page `url` or with
+/// `memory-copilot login --invitation`, which ends all other sessions of the account. A new
+/// invitation replaces the former one. For service administrators who are signed in.
+#[utoipa::path(
+    post, path = "/users/{login}/invitation", tag = "accounts", params(UserPath),
+    request_body = CreateInvitation,
+    extensions(("x-access" = json!(Access::InteractiveServiceAdmin))),
+    responses((status = 201, description = "The invitation with its code", body = Invitation))
+)]
+pub async fn create_invitation(
+    State(api): State<ApiState>,
+    caller: Principal,
+    PathParams(UserPath { login }): PathParams<UserPath>,
+    JsonBody(request): JsonBody<CreateInvitation>,
+) -> Result<(StatusCode, Json<Invitation>), Problem> {
+    caller.require_interactive()?;
+    caller.require_service_admin()?;
+    let (user, code, expires_at) =
+        invitations::create(&api.store, &caller, login.as_str(), &request).await?;
+    let invitation = Invitation {
+        login: user.login,
+        code: code.expose().to_owned(),
+        url: api.sign_in.url("/auth/invitation").into(),
+        expires_at,
+    };
+    Ok((StatusCode::CREATED, Json(invitation)))
+}
+
+/// Remove a person or agent who leaves.
+///
+/// Disables the account, revokes its sessions and tokens permanently, deletes its identities and
+/// its private records, and ends its roles. The successor, if named, becomes the owner of its
+/// records, and the administrator of its projects and teams that have no other one. The records
+/// that it saved for the team stay: `POST /forget` erases them. For service administrators.
+#[utoipa::path(
+    post, path = "/users/{login}/offboard", tag = "accounts", params(UserPath),
+    request_body = OffboardUser,
+    extensions(("x-access" = json!(Access::ServiceAdmin))),
+    responses((status = 200, description = "What was removed", body = OffboardResponse))
+)]
+pub async fn offboard_user(
+    State(api): State<ApiState>,
+    caller: Principal,
+    PathParams(UserPath { login }): PathParams<UserPath>,
+    JsonBody(request): JsonBody<OffboardUser>,
+) -> Result<Json<OffboardResponse>, Problem> {
+    caller.require_service_admin()?;
+    Ok(Json(offboarding::offboard(&api.store, &caller, login.as_str(), &request).await?))
 }
 
 /// Revoke all sessions of a user at once. For the user, and for service administrators.

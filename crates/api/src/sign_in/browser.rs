@@ -69,10 +69,7 @@ pub async fn complete_sign_in(
         }
     };
     let code = cookies::get(&headers, sign_in, cookies::USER_CODE).unwrap_or_default();
-    let next = match code_characters(&code).as_str() {
-        "" => "/auth/device".to_owned(),
-        code => format!("/auth/device?user_code={code}"),
-    };
+    let next = device_page(&code_characters(&code));
     let mut response = Redirect::to(&next).into_response();
     let secret = secret.expose();
     cookies::set(&mut response, sign_in, cookies::SESSION, secret, SESSION_LIFETIME);
@@ -125,6 +122,14 @@ pub async fn session(
 }
 
 /// Reduces a user code to the characters that are safe in a cookie and a URL.
-fn code_characters(code: &str) -> String {
+pub(super) fn code_characters(code: &str) -> String {
     code.chars().filter(|c| c.is_ascii_alphabetic() || *c == '-').take(16).collect()
+}
+
+/// Returns the page of device logins, with a code of [`code_characters`] if it is not empty.
+pub(super) fn device_page(code: &str) -> String {
+    match code {
+        "" => "/auth/device".to_owned(),
+        code => format!("/auth/device?user_code={code}"),
+    }
 }

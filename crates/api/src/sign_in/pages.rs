@@ -27,6 +27,7 @@ const STYLE: &str = concat!(
     "background:#f6f8fa;color:inherit;text-decoration:none;cursor:pointer}",
     "button.yes{background:#1f6f43;border-color:#1f6f43;color:#fff}",
     "input{font:inherit;padding:.4rem;text-transform:uppercase}",
+    "input.secret{text-transform:none;width:100%}",
     "@media(prefers-color-scheme:dark){body{color:#e6edf3;background:#0d1117}",
     "a.button,button{background:#21262d}}",
 );
@@ -68,14 +69,32 @@ pub fn sign_in(sign_in: &SignIn, user_code: Option<&str>) -> Page {
         )
     };
     let buttons: String = sign_in.providers().map(button).collect();
-    if buttons.is_empty() {
-        return message(
-            "No identity provider is configured",
-            "A person who has a token can approve the login at a terminal: memory-copilot login \
-             --approve with the code that yours shows.",
-        );
-    }
-    page("Sign in to Memory Copilot", &buttons)
+    let invitation = format!(
+        "<p><a class=\"button\" href=\"/auth/invitation?user_code={code}\">I have an \
+         invitation</a></p>"
+    );
+    let other = if buttons.is_empty() {
+        "<p>No identity provider is configured. If you are signed in at another terminal, approve \
+         the login there: memory-copilot login --approve with the code that this terminal \
+         shows. Without an invitation, ask an administrator for one.</p>"
+    } else {
+        ""
+    };
+    page("Sign in to Memory Copilot", &format!("{buttons}{invitation}{other}"))
+}
+
+/// Renders the form for the code of an invitation. `user_code` is that of a device login to
+/// continue with.
+pub fn ask_for_invitation(user_code: &str) -> Page {
+    let body = format!(
+        "<p>An administrator has sent you a code. It signs you in once.</p>\
+         <form method=\"post\" action=\"/auth/invitation\">\
+         <input type=\"hidden\" name=\"user_code\" value=\"{}\">\
+         <p><label>Invitation <input class=\"secret\" type=\"password\" name=\"invitation_code\" \
+         autocomplete=\"off\" autofocus required></label></p><button>Continue</button></form>",
+        escaped(user_code)
+    );
+    page("Accept an invitation", &body)
 }
 
 /// Renders the form for a user code.

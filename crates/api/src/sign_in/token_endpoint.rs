@@ -21,13 +21,16 @@ use crate::problem::Problem;
 const DEVICE_CODE: &str = "urn:ietf:params:oauth:grant-type:device_code";
 /// Grant type of RFC 8693, section 2.1.
 const TOKEN_EXCHANGE: &str = "urn:ietf:params:oauth:grant-type:token-exchange";
+/// The grant of an invitation's code. Extension grants are named by URIs (RFC 6749, section 4.5).
+const INVITATION: &str = mc_auth::client::INVITATION_GRANT;
 const ACCESS_TOKEN: &str = "urn:ietf:params:oauth:token-type:access_token";
 
 /// A grant to exchange for an access token.
 #[derive(Debug, Deserialize, ToSchema)]
 pub struct TokenRequest {
-    /// `refresh_token`, `urn:ietf:params:oauth:grant-type:device_code` or
-    /// `urn:ietf:params:oauth:grant-type:token-exchange`.
+    /// `refresh_token`, `urn:ietf:params:oauth:grant-type:device_code`,
+    /// `urn:ietf:params:oauth:grant-type:token-exchange` or
+    /// `urn:memory-copilot:grant-type:invitation`.
     grant_type: String,
     /// Client id of the program: 1 to 64 lower-case letters, digits, ".", "_" or "-".
     #[schema(nullable = false)]
@@ -38,6 +41,9 @@ pub struct TokenRequest {
     /// With the device code grant.
     #[schema(nullable = false)]
     device_code: Option<String>,
+    /// With the grant of an invitation: its code.
+    #[schema(nullable = false)]
+    invitation_code: Option<String>,
     /// With token exchange: a personal access token.
     #[schema(nullable = false)]
     subject_token: Option<String>,
@@ -142,7 +148,8 @@ impl IntoResponse for TokenError {
     }
 }
 
-/// Exchange a refresh token, a device code or a personal access token for an access token.
+/// Exchange a refresh token, a device code, an invitation or a personal access token for an access
+/// token.
 ///
 /// Returns a short-lived access token. A refresh token is valid for one exchange: keep the new one
 /// that the response holds. Poll with a device code no faster than `interval` says.
@@ -180,6 +187,9 @@ async fn grant(api: &ApiState, request: TokenRequest) -> Result<TokenGrant, Toke
             Ok(TokenGrant::RefreshToken(required("refresh_token", request.refresh_token)?))
         }
         DEVICE_CODE => Ok(TokenGrant::DeviceCode(required("device_code", request.device_code)?)),
+        INVITATION => {
+            Ok(TokenGrant::Invitation(required("invitation_code", request.invitation_code)?))
+        }
         TOKEN_EXCHANGE => {
             if request.subject_token_type.as_deref() != Some(ACCESS_TOKEN) {
                 let description = format!("`subject_token_type` must be {ACCESS_TOKEN}");
@@ -193,7 +203,10 @@ async fn grant(api: &ApiState, request: TokenRequest) -> Result<TokenGrant, Toke
         }
         _ => Err(TokenError::new(
             "unsupported_grant_type",
-            format!("`grant_type` must be refresh_token, {DEVICE_CODE} or {TOKEN_EXCHANGE}"),
+            format!(
+                "`grant_type` must be refresh_token, {DEVICE_CODE}, {TOKEN_EXCHANGE} or \
+                 {INVITATION}"
+            ),
         )),
     }
 }
@@ -262,7 +275,7 @@ pub async fn get_authorization_server(State(api): State<ApiState>) -> Json<Value
         "device_authorization_endpoint": url("/auth/device"),
         "revocation_endpoint": url("/auth/revoke"),
         "jwks_uri": url("/.well-known/jwks.json"),
-        "grant_types_supported": ["refresh_token", DEVICE_CODE, TOKEN_EXCHANGE],
+        "grant_types_supported": ["refresh_token", DEVICE_CODE, TOKEN_EXCHANGE, INVITATION],
         "token_endpoint_auth_methods_supported": ["none"],
         "response_types_supported": [],
         "scopes_supported": Scopes::ALL.iter().map(Scope::as_str).collect::<Vec<_>>(),

@@ -219,7 +219,13 @@ async fn an_agent_with_a_token_of_an_administrator_stays_an_agent() {
         .post("/tokens", json!({"name": "b", "scopes": scopes, "agent_login": "bot"}))
         .await
         .ok();
-    api.put("/projects/shop/members/bot", json!({"role": "admin"})).await.ok();
+    // Refused by the API now; a database of an earlier version may have such a role.
+    api.execute(
+        "insert into project_members (project_id, user_id, role)
+         select p.id, u.id, 'admin' from projects p, users u
+         where p.key = 'shop' and u.login = 'bot'",
+    )
+    .await;
     let bot = api.with(made["token"].as_str().unwrap());
     assert_eq!(bot.get("/projects/shop").await.ok()["role"], "agent");
     let replaces = json!({"project_key": "shop", "kind": "fact", "content": "The opposite is true.",

@@ -15,7 +15,8 @@ use mc_domain::ProjectId;
 use mc_domain::policy::RetentionDays;
 use mc_embed::{Embedder, ProviderSettings, RuntimeSettings};
 use mc_indexer::protected::ProtectedDirectories;
-use mc_jobs::{Embedding, JobContext, JobSettings, SyncContext};
+use mc_indexer::{history, source};
+use mc_jobs::{Embedding, IndexSettings, JobContext, JobSettings, SyncContext};
 use mc_memory::MemoryContext;
 use mc_search::{ActiveModel, ActiveModels, SearchContext};
 use mc_store::hygiene::retention::{self, RetentionCategory};
@@ -42,7 +43,7 @@ pub struct TestApi {
     pub database: TestDatabase,
     /// The state.
     pub state: ApiState,
-    _index: TempDir,
+    index: TempDir,
     _stop: DropGuard,
 }
 
@@ -107,7 +108,7 @@ impl TestApi {
         let state = ApiState::new(memory, store, sign_in).with_connectors(connectors());
         let router = mc_api::router(state.clone());
         database.project("shop").await;
-        Self { router, database, state, _index: index, _stop: stop.drop_guard() }
+        Self { router, database, state, index, _stop: stop.drop_guard() }
     }
 
     /// Sends a `GET`.
@@ -233,7 +234,16 @@ impl TestApi {
         let embedding = Embedding { model, is_remote };
         let (store, settings) = (self.background().clone(), JobSettings::default());
         let context = JobContext { store, sync, embedding, settings };
+        let index = IndexSettings {
+            cache_dir: self.index.path().join("repositories"),
+            protected: ProtectedDirectories::default(),
+            allowed_private_hosts: Vec::new(),
+            repository: source::Limits::default(),
+            history: history::Limits::default(),
+            node: "test".to_owned(),
+        };
         let workers = mc_jobs::workers(self.background().clone(), &context);
+        let workers = mc_jobs::indexing(workers, &context, index, &stop);
         tokio::spawn(workers.run(stop.clone()));
         stop.drop_guard()
     }
@@ -288,6 +298,11 @@ impl As<'_> {
     /// Sends JSON.
     pub async fn put(&self, path: &str, body: Value) -> Answer {
         self.send("PUT", path, Body::from(body.to_string())).await
+    }
+
+    /// Sends JSON with `PATCH`.
+    pub async fn patch(&self, path: &str, body: Value) -> Answer {
+        self.send("PATCH", path, Body::from(body.to_string())).await
     }
 
     async fn send(&self, method: &str, path: &str, body: Body) -> Answer {

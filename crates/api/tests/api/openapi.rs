@@ -99,6 +99,7 @@ fn only_probes_sign_in_and_webhooks_need_no_token() {
                 | "/auth/device"
                 | "/auth/device/page"
                 | "/auth/sign-out"
+                | "/auth/invitation"
         ) || path.starts_with("/.well-known/")
             || path.starts_with("/auth/oauth/")
             || path.starts_with("/webhooks/");

@@ -64,7 +64,7 @@ async fn an_agent_cannot_create_a_project() {
     }
     assert_eq!(api.get("/projects/own").await.fault(404), "key");
 
-    api.put("/projects/shop/members/bot", json!({"role": "admin"})).await.ok();
+    api.put("/projects/shop/members/bot", json!({"role": "agent"})).await.ok();
     let found = bot.post("/projects", json!({"key": "shop"})).await;
     assert_eq!(found.status, 200, "{}", found.body);
     assert_eq!(found.body["role"], "agent");

@@ -96,11 +96,11 @@ fn attacks(world: &World, operation: &Operation<'_>) -> Vec<(&'static str, Attem
         let credential = without_scope(world, project, scope, role);
         attacks.push(("without the scope", refused(signed(own, credential), 403)));
     }
-    if access == "interactive" {
+    if access == "interactive" || access == "interactive_service_admin" {
         let token = full(of_post(world, Post::Root));
         attacks.push(("with a personal token", refused(signed(request("", &own_id), token), 403)));
     }
-    if access == "service_admin" {
+    if access == "service_admin" || access == "interactive_service_admin" {
         let admin = full(member(world, project, |role| role == Rank::Admin));
         let attempt = signed(request(&project.key, &own_id), admin);
         attacks.push(("by a project's admin", refused(attempt, 403)));

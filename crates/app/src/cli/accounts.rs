@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
+use super::PageArgs;
+
 /// Arguments of `login`.
 #[derive(Debug, Args)]
 pub struct LoginArgs {
@@ -14,6 +16,9 @@ pub struct LoginArgs {
     /// Deny a login at another terminal.
     #[arg(long, value_name = "CODE")]
     pub deny: Option<String>,
+    /// Sign in with the code of an invitation, which is asked for, or read from standard input.
+    #[arg(long, conflicts_with_all = ["approve", "deny"])]
+    pub invitation: bool,
     /// Scope to request: memory:read, memory:write, ingest, ingest:local, coding, github:write or
     /// admin; by default all. The approver can grant only scopes that they have. With --approve:
     /// scope to grant, required without a terminal; by default all requested scopes that you have,
@@ -74,9 +79,8 @@ pub enum AuditCommand {
         /// Only the events of this action, such as record.saved.
         #[arg(long)]
         action: Option<String>,
-        /// Number of events; at most 200.
-        #[arg(long, short = 'n', default_value_t = 50)]
-        limit: u32,
+        #[command(flatten)]
+        page: PageArgs,
     },
     /// Export all events as JSON Lines, oldest first.
     Export {

@@ -1,5 +1,12 @@
 //! Examples in the help of commands.
 
+pub const FIRST_STEPS: &str = "\
+First steps:
+  memory-copilot serve                          start the service
+  memory-copilot ingest . --project shop        index the repository of this directory
+  memory-copilot recall 'nil delay' -p shop     show what an assistant would be told
+  memory-copilot doctor                         check the installation";
+
 pub const WORKER: &str = "\
 Examples:
   memory-copilot worker
@@ -42,9 +49,62 @@ Examples:
 
 pub const PROPOSALS: &str = "\
 Examples:
-  memory-copilot proposals list --demoted --project shop
+  memory-copilot proposals list --project shop
+  memory-copilot proposals show 0192f0c4-7d1e-7a53-9b02-6c1f0f3a9d11 --project shop
   memory-copilot proposals accept 0192f0c4-7d1e-7a53-9b02-6c1f0f3a9d11 --record-version 1
   memory-copilot proposals reject 0192f0c4-7d1e-7a53-9b02-6c1f0f3a9d11";
+
+pub const REPOS: &str = "\
+Examples:
+  memory-copilot repos list --project shop
+  memory-copilot repos patterns acme/shop --exclude docs/archive/ --exclude *.snap --project shop
+  memory-copilot repos rename acme/shop acme/store --project shop
+  memory-copilot repos watch . --project shop";
+
+pub const RECORDS: &str = "\
+Examples:
+  memory-copilot records list --kind gotcha --project shop
+  memory-copilot records show 0192f0c4-7d1e-7a53-9b02-6c1f0f3a9d11
+  memory-copilot records edit 0192f0c4-7d1e-7a53-9b02-6c1f0f3a9d11 --tag bugfix --tag unit
+  memory-copilot records restore 0192f0c4-7d1e-7a53-9b02-6c1f0f3a9d11 --record-version 1";
+
+pub const USERS: &str = "\
+Examples:
+  memory-copilot users invite ann --name Ann
+  memory-copilot users offboard ann --successor vera
+  memory-copilot users create ci-bot --agent
+  memory-copilot users update ann --disabled true";
+
+pub const TEAMS: &str = "\
+Examples:
+  memory-copilot teams create platform
+  memory-copilot teams set-member platform ann maintainer
+  memory-copilot members set platform member --team --project shop";
+
+pub const PROJECTS: &str = "\
+Examples:
+  memory-copilot projects create shop
+  memory-copilot projects show --project shop
+  memory-copilot projects delete --project shop";
+
+pub const MEMBERS: &str = "\
+Examples:
+  memory-copilot members list --project shop
+  memory-copilot members set ann maintainer --project shop
+  memory-copilot members set platform member --team --project shop";
+
+pub const POLICY: &str = "\
+Examples:
+  memory-copilot policy show --project shop
+  memory-copilot policy set tokens.recall=8000 ttl_days.fact=365 --project shop
+  memory-copilot policy reset tokens --project shop
+  memory-copilot policy apply policy.yaml --project shop";
+
+pub const QUARANTINE: &str = "\
+Examples:
+  memory-copilot quarantine list --project shop
+  memory-copilot quarantine show 0192f0c4-7d1e-7a53-9b02-6c1f0f3a9d11
+  memory-copilot quarantine release 0192f0c4-7d1e-7a53-9b02-6c1f0f3a9d11";
 
 pub const JOBS: &str = "\
 Examples:
@@ -83,7 +143,7 @@ mod tests {
             Some((command.get_name().to_owned(), help))
         });
         let helps: Vec<_> = helps.collect();
-        assert_eq!(helps.len(), 10);
+        assert_eq!(helps.len(), 18);
         for (name, help) in helps {
             let examples = help.lines().filter(|line| line.starts_with("  memory-copilot "));
             let mut count = 0;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::ProjectArg;
+use super::{PatternArgs, ProjectArg};
 
 /// Arguments of `ingest`.
 #[derive(Debug, Args)]
@@ -23,6 +23,8 @@ pub struct IngestArgs {
     /// Accept a new location of a repository that is known under its name.
     #[arg(long)]
     pub relocate: bool,
+    #[command(flatten)]
+    pub patterns: PatternArgs,
     /// Return as soon as the run is enqueued.
     #[arg(long)]
     pub detach: bool,

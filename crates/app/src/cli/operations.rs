@@ -5,22 +5,25 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use mc_domain::JobState;
 
-use super::value_parser_of;
+use super::{PageArgs, value_parser_of};
 
 /// Subcommands of `jobs`.
 #[derive(Debug, Subcommand)]
 pub enum JobsCommand {
-    /// List the newest jobs.
+    /// List the newest jobs, without the housekeeping of the service.
     List {
+        /// Also list the housekeeping: jobs that the schedule enqueues each minute or hour. --state
+        /// and --kind list it, too.
+        #[arg(long)]
+        all: bool,
         /// Only the jobs in this state.
         #[arg(long, value_parser = value_parser_of(JobState::ALL, JobState::as_str))]
         state: Option<JobState>,
         /// Only the jobs of this kind, such as `sync_integration`.
         #[arg(long)]
         kind: Option<String>,
-        /// Number of jobs; at most 200.
-        #[arg(long, short = 'n', default_value_t = 50)]
-        limit: u32,
+        #[command(flatten)]
+        page: PageArgs,
     },
     /// Show a job with all its fields.
     Show {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use mc_domain::{Capability, DeliveryId, DeliveryState, IntegrationId, Provider, WebhookId};
 
-use super::{ProjectArg, value_parser_of};
+use super::{PageArgs, ProjectArg, value_parser_of};
 
 /// Subcommands of `webhooks`.
 #[derive(Debug, Subcommand)]
@@ -54,9 +54,8 @@ pub enum WebhooksCommand {
         /// Only the deliveries in this state.
         #[arg(long, value_parser = value_parser_of(DeliveryState::ALL, DeliveryState::as_str))]
         state: Option<DeliveryState>,
-        /// Number of deliveries; at most 200.
-        #[arg(long, short = 'n', default_value_t = 50)]
-        limit: u32,
+        #[command(flatten)]
+        page: PageArgs,
     },
     /// Process a delivery again.
     Replay {

@@ -7,7 +7,7 @@ use mc_domain::{
     DuplicateClusterId, ExpiryDecision, ExportId, HygieneRunId, HygieneTask, RecordId,
 };
 
-use super::{ProjectArg, value_parser_of};
+use super::{PageArgs, ProjectArg, value_parser_of};
 
 /// Subcommands of `hygiene`.
 #[derive(Debug, Subcommand)]
@@ -19,9 +19,8 @@ pub enum HygieneCommand {
         /// Only the runs of this task.
         #[arg(long, value_parser = value_parser_of(HygieneTask::ALL, HygieneTask::as_str))]
         task: Option<HygieneTask>,
-        /// Number of runs; at most 200.
-        #[arg(long, short = 'n', default_value_t = 50)]
-        limit: u32,
+        #[command(flatten)]
+        page: PageArgs,
     },
     /// Show a hygiene run and its findings.
     Show {
@@ -53,9 +52,8 @@ pub enum DuplicatesCommand {
     List {
         #[command(flatten)]
         project: ProjectArg,
-        /// Number of clusters; at most 200.
-        #[arg(long, short = 'n', default_value_t = 50)]
-        limit: u32,
+        #[command(flatten)]
+        page: PageArgs,
     },
     /// Merge the records of a cluster into one.
     Merge {
@@ -87,13 +85,24 @@ pub enum ProposalsCommand {
         #[arg(long)]
         demoted: bool,
     },
+    /// Show a proposal with the change that it makes.
+    Show {
+        /// The proposal's id, as `proposals list` shows it.
+        id: RecordId,
+        #[command(flatten)]
+        project: ProjectArg,
+    },
     /// Accept a proposal; a demoted record is recalled again.
     Accept {
-        /// The record's id, as `proposals list` shows it.
+        /// The proposal's id.
         id: RecordId,
         /// The version that you reviewed.
         #[arg(long, value_name = "VERSION")]
         record_version: u32,
+        /// The version that you reviewed of the record that the proposal changes, if it changes
+        /// one.
+        #[arg(long, value_name = "VERSION")]
+        amends_version: Option<u32>,
     },
     /// Reject a proposal; a demoted record is deleted.
     Reject {

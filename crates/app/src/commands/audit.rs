@@ -16,13 +16,11 @@ use crate::private_file::directory;
 
 pub async fn run(command: AuditCommand, remote: &ApiClient, format: Format) -> Result<()> {
     match command {
-        AuditCommand::List { of, actor, action, limit } => {
-            let limit = limit.to_string();
+        AuditCommand::List { of, actor, action, page } => {
             let mut query = target(&of);
-            query.push(("limit", limit.as_str()));
             query.extend(actor.as_deref().map(|actor| ("actor", actor)));
             query.extend(action.as_deref().map(|action| ("action", action)));
-            format.print(&remote.get("/audit", &query).await?, table);
+            format.print(&remote.page("/audit", &query, &page).await?, table);
             Ok(())
         }
         AuditCommand::Export { of, output: Some(path) } => to_file(remote, &of, &path).await,

@@ -9,10 +9,9 @@ use crate::output::{self, Format, excerpt, list, text};
 
 pub async fn run(command: DuplicatesCommand, remote: &ApiClient, format: Format) -> Result<()> {
     match command {
-        DuplicatesCommand::List { project, limit } => {
-            let limit = limit.to_string();
-            let page = remote.get(&project.path("duplicates")?, &[("limit", &limit)]).await?;
-            format.print(&page, clusters);
+        DuplicatesCommand::List { project, page } => {
+            let open = remote.page(&project.path("duplicates")?, &[], &page).await?;
+            format.print(&open, clusters);
         }
         DuplicatesCommand::Merge { id, project, keep } => {
             let path = project.path(&format!("duplicates/{id}/merge"))?;

@@ -10,11 +10,10 @@ use crate::output::{self, Format, text, time};
 
 pub async fn run(command: HygieneCommand, remote: &ApiClient, format: Format) -> Result<()> {
     match command {
-        HygieneCommand::List { project, task, limit } => {
-            let limit = limit.to_string();
-            let mut query = vec![("limit", limit.as_str())];
-            query.extend(task.map(|task| ("task", task.as_str())));
-            format.print(&remote.get(&project.path("hygiene-runs")?, &query).await?, reports);
+        HygieneCommand::List { project, task, page } => {
+            let query: Vec<_> = task.iter().map(|task| ("task", task.as_str())).collect();
+            let runs = remote.page(&project.path("hygiene-runs")?, &query, &page).await?;
+            format.print(&runs, reports);
         }
         HygieneCommand::Show { id, project } => {
             let report = remote.get(&project.path(&format!("hygiene-runs/{id}"))?, &[]).await?;

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::api_client::ApiClient;
 use crate::cli::IngestArgs;
-use crate::output::{Format, line, number, text};
+use crate::output::{Format, line, number, replacement, text};
 use crate::terminal;
 
 /// Interval between requests for the status of the run.
@@ -39,6 +39,8 @@ fn request(args: &IngestArgs) -> Result<Value> {
         "ref": args.git_ref,
         "name": args.name,
         "relocate": args.relocate,
+        "include": replacement(&args.patterns.include),
+        "exclude": replacement(&args.patterns.exclude),
     }))
 }
 
@@ -79,7 +81,8 @@ fn absolute(location: &str) -> Result<String> {
     Ok(path.to_string_lossy().into_owned())
 }
 
-fn readable(status: &Value) -> String {
+/// Describes a run for a person.
+pub fn readable(status: &Value) -> String {
     let skipped: Vec<_> = status["files_skipped"]
         .as_object()
         .into_iter()

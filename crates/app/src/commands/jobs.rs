@@ -9,12 +9,14 @@ use crate::output::{self, Format, number, text, time};
 
 pub async fn run(command: JobsCommand, remote: &ApiClient, format: Format) -> Result<()> {
     match command {
-        JobsCommand::List { state, kind, limit } => {
-            let limit = limit.to_string();
-            let mut query = vec![("limit", limit.as_str())];
+        JobsCommand::List { all, state, kind, page } => {
+            let mut query = Vec::new();
+            if !all && state.is_none() && kind.is_none() {
+                query.push(("hide_housekeeping", "true"));
+            }
             query.extend(state.map(|state| ("state", state.as_str())));
             query.extend(kind.as_deref().map(|kind| ("kind", kind)));
-            format.print(&remote.get("/jobs", &query).await?, table);
+            format.print(&remote.page("/jobs", &query, &page).await?, table);
         }
         JobsCommand::Show { id } => {
             let job = remote.get(&format!("/jobs/{id}"), &[]).await?;

@@ -3,6 +3,7 @@
 mod decision;
 
 use anyhow::{Context, Result, bail};
+use mc_auth::device_client::Tokens;
 use mc_domain::Scopes;
 use secrecy::ExposeSecret;
 use serde_json::Value;
@@ -13,6 +14,7 @@ use crate::cli::{LoginArgs, LogoutArgs};
 use crate::config::Config;
 use crate::credentials::Logins;
 use crate::output::{self, Format, text};
+use crate::prompt;
 
 /// Signs in, or approves or denies a login in another terminal. `on_signals` returns a token that
 /// signals cancel: while a person is asked to confirm, a signal ends the program at once.
@@ -27,6 +29,9 @@ pub async fn run(
     }
     if let Some(code) = args.deny {
         return decision::deny(&code, remote).await;
+    }
+    if args.invitation {
+        return accept_invitation(&args.scopes, remote, config).await;
     }
     let stop = on_signals()?;
     let scopes =
@@ -45,7 +50,22 @@ pub async fn run(
     let Some(tokens) = stop.run_until_cancelled(waiting).await else {
         bail!("the login was cancelled")
     };
-    logins.store(&tokens?)?;
+    store(&logins, &tokens?, remote).await
+}
+
+/// Signs in with the code of an invitation. The code is no argument, because other users of the
+/// machine can read those.
+async fn accept_invitation(scopes: &[String], remote: &ApiClient, config: &Config) -> Result<()> {
+    let scopes = if scopes.is_empty() { None } else { Some(Scopes::parse(&scopes.join(" "))?) };
+    let code = prompt::ask("Type the code of the invitation:")?;
+    let logins = Logins::new(config)?;
+    let tokens = logins.device_flow()?.accept_invitation(&code.into(), scopes).await?;
+    store(&logins, &tokens, remote).await
+}
+
+/// Stores a login, and prints who signed in.
+async fn store(logins: &Logins, tokens: &Tokens, remote: &ApiClient) -> Result<()> {
+    logins.store(tokens)?;
     let me = remote.get("/whoami", &[]).await?;
     output::line(&format!("Signed in as {}.", text(&me, "login")));
     Ok(())

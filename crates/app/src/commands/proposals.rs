@@ -1,11 +1,11 @@
 //! `memory-copilot proposals`.
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use serde_json::{Value, json};
 
 use crate::api_client::ApiClient;
 use crate::cli::ProposalsCommand;
-use crate::output::{self, Format, excerpt, list, number, text};
+use crate::output::{self, Format, excerpt, joined, list, number, one_line, text};
 
 /// Proposals in one request.
 const PAGE: &str = "200";
@@ -19,9 +19,19 @@ pub async fn run(command: ProposalsCommand, remote: &ApiClient, format: Format) 
             }
             format.print(&json!({ "items": items }), shown);
         }
-        ProposalsCommand::Accept { id, record_version } => {
+        ProposalsCommand::Show { id, project } => {
+            let id = id.to_string();
+            let items = all(&project.project, remote).await?;
+            let proposal = items.into_iter().find(|item| text(item, "id") == id);
+            let proposal = proposal.with_context(|| {
+                format!("{id} is no open proposal of the project; `proposals list` shows those")
+            })?;
+            format.print(&proposal, details);
+        }
+        ProposalsCommand::Accept { id, record_version, amends_version } => {
             let path = format!("/proposals/{id}/accept");
-            let record = remote.post(&path, json!({ "version": record_version })).await?;
+            let reviewed = json!({ "version": record_version, "amends_version": amends_version });
+            let record = remote.post(&path, reviewed).await?;
             format.print(&record, |record: &Value| format!("Accepted: {}", text(record, "id")));
         }
         ProposalsCommand::Reject { id, reason } => {
@@ -54,18 +64,71 @@ fn is_demoted(proposal: &Value) -> bool {
 
 fn shown(page: &Value) -> String {
     output::page_blocks(page, |proposal| {
-        let why = &proposal["demotion"];
-        let reasons = list(why, "reasons").iter().filter_map(Value::as_str).collect::<Vec<_>>();
-        let factor = why["rank_factor"].as_f64().map(|factor| format!(" (rank factor {factor})"));
-        format!(
-            "{}  version {}\n  {}\n  {}{}",
-            text(proposal, "id"),
-            number(proposal, "version"),
+        let lines = [
+            format!("{}  version {}", text(proposal, "id"), number(proposal, "version")),
             excerpt(proposal, "content"),
-            reasons.join("; "),
-            factor.unwrap_or_default()
-        )
+            origin(proposal),
+            amendment(proposal),
+            demotion(proposal),
+        ];
+        let filled = lines.into_iter().filter(|line| !line.is_empty());
+        filled.collect::<Vec<_>>().join("\n  ")
     })
+}
+
+/// Returns the kind of a proposal, and who made it from which source.
+fn origin(proposal: &Value) -> String {
+    let contributions = list(proposal, "contributions").iter().map(|contribution| {
+        match (text(contribution, "saved_by"), text(contribution, "source")) {
+            (by, "") => by.to_owned(),
+            (by, _) => format!("{by} from {}", one_line(contribution, "source")),
+        }
+    });
+    let by = contributions.collect::<Vec<_>>().join(", ");
+    match (text(proposal, "kind"), by.as_str()) {
+        (kind, "") => kind.to_owned(),
+        (kind, by) => format!("{kind} by {by}"),
+    }
+}
+
+/// Returns the record that the proposal would change, if there is one.
+fn amendment(proposal: &Value) -> String {
+    let amended = &proposal["amends"];
+    if amended.is_null() {
+        return String::new();
+    }
+    format!("changes {} version {}", text(amended, "id"), number(amended, "version"))
+}
+
+/// Returns why hygiene demoted the record, if it did.
+fn demotion(proposal: &Value) -> String {
+    let why = &proposal["demotion"];
+    let reasons = list(why, "reasons").iter().filter_map(Value::as_str).collect::<Vec<_>>();
+    let factor = why["rank_factor"].as_f64().map(|factor| format!(" (rank factor {factor})"));
+    format!("{}{}", reasons.join("; "), factor.unwrap_or_default())
+}
+
+fn details(proposal: &Value) -> String {
+    let mut accept = format!(
+        "memory-copilot proposals accept {} --record-version {}",
+        text(proposal, "id"),
+        number(proposal, "version")
+    );
+    if let Some(version) = proposal["amends"]["version"].as_i64() {
+        accept.push_str(&format!(" --amends-version {version}"));
+    }
+    output::fields([
+        ("id", text(proposal, "id").to_owned()),
+        ("title", one_line(proposal, "title")),
+        ("proposed", origin(proposal)),
+        ("changes", amendment(proposal)),
+        ("demoted", demotion(proposal)),
+        ("scope", joined(proposal, "scope")),
+        ("tags", joined(proposal, "tags")),
+        ("content", text(proposal, "content").to_owned()),
+        ("diff", text(proposal, "diff").to_owned()),
+        ("accept", accept),
+    ])
 }
 
 #[cfg(test)]
@@ -84,5 +147,23 @@ mod tests {
             "a  version 2\n  said once\n  unused; passed over (rank factor 0.84)"
         );
         assert_eq!(shown(&json!({ "items": [] })), "There are none.");
+    }
+
+    #[test]
+    fn proposal_shows_its_source_and_the_command_that_accepts_it() {
+        let proposal = json!({
+            "id": "a", "version": 2, "kind": "rule", "content": "x", "diff": "-old\n+new",
+            "contributions": [{"saved_by": "ci-bot", "source": "CLAUDE.md"}],
+            "amends": {"id": "b", "version": 3},
+        });
+        let shown = details(&proposal);
+        for part in [
+            "rule by ci-bot from CLAUDE.md",
+            "changes b version 3",
+            "  +new",
+            "memory-copilot proposals accept a --record-version 2 --amends-version 3",
+        ] {
+            assert!(shown.contains(part), "{part}\n{shown}");
+        }
     }
 }

@@ -49,13 +49,13 @@ pub async fn run(
             remote.delete(&project.path(&format!("webhooks/{id}"))?).await?;
             output::line("Deleted.");
         }
-        WebhooksCommand::Deliveries { project, webhook, state, limit } => {
-            let (limit, webhook) = (limit.to_string(), webhook.map(|id| id.to_string()));
-            let mut query = vec![("limit", limit.as_str())];
+        WebhooksCommand::Deliveries { project, webhook, state, page } => {
+            let webhook = webhook.map(|id| id.to_string());
+            let mut query = Vec::new();
             query.extend(webhook.as_deref().map(|id| ("webhook_id", id)));
             query.extend(state.map(|state| ("state", state.as_str())));
-            let page = remote.get(&project.path("webhook-deliveries")?, &query).await?;
-            format.print(&page, deliveries_table);
+            let path = project.path("webhook-deliveries")?;
+            format.print(&remote.page(&path, &query, &page).await?, deliveries_table);
         }
         WebhooksCommand::Replay { id, project } => {
             let path = project.path(&format!("webhook-deliveries/{id}/replay"))?;

@@ -75,8 +75,27 @@ impl Http {
         accept: &str,
     ) -> Result<T, ProviderHttpError> {
         let request = self.client.get(url).bearer_auth(token).header(http::header::ACCEPT, accept);
-        let response =
-            self.execute(request.build().map_err(|_| ProviderHttpError::Broken)?).await?;
+        self.json(request).await
+    }
+
+    /// Sends an encoded form to `url` and parses the JSON response.
+    pub(crate) async fn post_form<T: DeserializeOwned>(
+        &self,
+        url: &Url,
+        form: String,
+    ) -> Result<T, ProviderHttpError> {
+        const FORM: &str = "application/x-www-form-urlencoded";
+        let request =
+            self.client.post(url.clone()).header(http::header::CONTENT_TYPE, FORM).body(form);
+        self.json(request).await
+    }
+
+    async fn json<T: DeserializeOwned>(
+        &self,
+        request: reqwest::RequestBuilder,
+    ) -> Result<T, ProviderHttpError> {
+        let request = request.build().map_err(|_| ProviderHttpError::Broken)?;
+        let response = self.execute(request).await?;
         if response.status() != StatusCode::OK {
             return Err(ProviderHttpError::Status(response.status()));
         }

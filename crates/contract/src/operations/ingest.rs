@@ -9,7 +9,7 @@ use serde_json::Value;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use crate::list::{ShortTexts, limited_nonempty, optional_nonempty};
+use crate::list::{PathPatterns, ShortTexts, limited_nonempty, optional_nonempty};
 use crate::text::{
     DocumentSource, DocumentText, ExternalId, GitRef, MessageText, Name, RepositoryLocation,
     RepositoryPart, Title, WebUrl,
@@ -39,6 +39,11 @@ pub struct IngestGit {
     /// files that are not here are deleted from the index.
     #[serde(default)]
     pub relocate: bool,
+    /// Patterns of the only files to index, in the syntax of `.gitignore`; an empty list is all.
+    /// The present ones stay when absent. Ignore files and the built-in rules apply as well.
+    pub include: Option<PathPatterns>,
+    /// Patterns of files that are not indexed, like `include`.
+    pub exclude: Option<PathPatterns>,
 }
 
 impl Request for IngestGit {}
@@ -57,6 +62,57 @@ path! {
         /// Such as `flask`.
         name: RepositoryPart,
     }
+}
+
+/// Changes of a repository. Fields that are absent keep their value.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(example = json!({"project_key": "shop", "exclude": ["docs/archive/"]}))]
+pub struct UpdateRepository {
+    /// Key of the project.
+    pub project_key: ProjectKey,
+    /// The new owner. Documents and integrations of the repository follow.
+    pub owner: Option<RepositoryPart>,
+    /// The new name, like `owner`.
+    pub name: Option<RepositoryPart>,
+    /// Patterns of the only files to index, in the syntax of `.gitignore`; an empty list is all.
+    pub include: Option<PathPatterns>,
+    /// Patterns of files that are not indexed; an empty list is none.
+    pub exclude: Option<PathPatterns>,
+}
+
+impl Request for UpdateRepository {}
+
+/// An indexed repository.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[schema(example = json!({
+    "owner": "acme", "name": "shop", "namespace": "repo:acme/shop",
+    "location": "https://git.example.org/acme/shop.git", "include": [], "exclude": ["docs/"],
+    "files": 812, "source_ref": "0f1e2d3c4b5a69788796a5b4c3d2e1f001122334",
+    "indexed_at": "2026-11-20T10:00:00Z", "newest_run_id": "019a0000-0000-7000-8000-000000000009"
+}))]
+pub struct Repository {
+    /// The repository's owner; `local` for a directory.
+    pub owner: String,
+    /// The repository's name.
+    pub name: String,
+    /// `repo:owner/name`.
+    pub namespace: String,
+    /// A directory on the service's machine or a URL; absent for those who may not index.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub location: Option<String>,
+    /// Patterns of the only files that are indexed; empty for all.
+    pub include: Vec<String>,
+    /// Patterns of files that are not indexed.
+    pub exclude: Vec<String>,
+    /// Number of indexed files.
+    pub files: i64,
+    /// The commit that was indexed last; empty outside git.
+    pub source_ref: String,
+    /// End of the last successful run.
+    pub indexed_at: Option<DateTime<Utc>>,
+    /// The newest index run.
+    pub newest_run_id: Option<IngestRunId>,
 }
 
 /// An index run and its progress.

@@ -29,6 +29,8 @@ pub struct JobQuery {
     /// Only jobs of this kind, such as `cleanup`.
     #[param(inline)]
     pub kind: Option<Name>,
+    /// Whether to leave out the jobs that the service's schedule enqueues each minute or hour.
+    pub hide_housekeeping: Option<bool>,
     /// The `next_cursor` of the previous page.
     #[param(inline)]
     pub cursor: Option<JobId>,

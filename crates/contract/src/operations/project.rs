@@ -37,6 +37,17 @@ pub struct CreateProject {
 
 impl Request for CreateProject {}
 
+/// Changes of a project.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(example = json!({"name": "Shop and warehouse"}))]
+pub struct UpdateProject {
+    /// The new display name. The key cannot be changed: clients are configured with it.
+    pub name: DisplayName,
+}
+
+impl Request for UpdateProject {}
+
 /// A project.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[schema(example = json!({

@@ -7,12 +7,15 @@ use mc_domain::{
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use serde_with::rust::double_option;
 use serde_with::skip_serializing_none;
 use utoipa::{IntoParams, ToSchema};
 
+use super::save::CitationInput;
+use crate::list::{ShortTexts, optional_limited};
 use crate::number::{PageLimit, VersionNumber};
-use crate::text::{Login, SourceReference};
-use crate::{ProjectKey, Request};
+use crate::text::{Login, Name, SourceReference, StatementText, Title};
+use crate::{ExpiryDate, ProjectKey, Request, ValidationError};
 
 path! {
     /// A record, in a path.
@@ -60,6 +63,44 @@ pub struct ConfirmRecord {
 }
 
 impl Request for ConfirmRecord {}
+
+/// Changes of a record. Fields that are absent keep their value.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(example = json!({"version": 2, "title": "Units must match", "tags": ["unit"]}))]
+pub struct UpdateRecord {
+    /// The `version` of the record that was read.
+    pub version: VersionNumber,
+    /// A new title.
+    pub title: Option<Title>,
+    /// A new text of at most 4,000 characters, stored as it is but for masked values.
+    pub content: Option<StatementText>,
+    /// Another kind.
+    pub kind: Option<RecordKind>,
+    /// The parts of the system that it is about, in place of the present ones.
+    pub scope: Option<ShortTexts>,
+    /// The labels, in place of the present ones.
+    pub tags: Option<ShortTexts>,
+    /// Who is responsible for it; `null` for nobody.
+    #[serde(default, with = "double_option")]
+    #[schema(value_type = Option<Name>)]
+    pub owner: Option<Option<Name>>,
+    /// When it expires; `null` leaves it to the project's policy.
+    #[serde(default, with = "double_option")]
+    #[schema(value_type = Option<ExpiryDate>)]
+    pub ttl: Option<Option<ExpiryDate>>,
+    /// The places in the code that it is true of, in place of the present ones.
+    #[serde(default, deserialize_with = "optional_limited::<32, _, _>")]
+    #[schema(max_items = 32)]
+    pub citations: Option<Vec<CitationInput>>,
+}
+
+impl Request for UpdateRecord {
+    fn check(&self) -> Result<(), ValidationError> {
+        let mut citations = self.citations.iter().flatten().enumerate();
+        citations.try_for_each(|(index, citation)| citation.check(&format!("citations[{index}]")))
+    }
+}
 
 /// The version to restore.
 #[derive(Debug, Deserialize, ToSchema)]

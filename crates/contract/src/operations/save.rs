@@ -128,7 +128,7 @@ impl CitationInput {
         Some((start, self.line_end.map_or(start, LineNumber::get)))
     }
 
-    fn check(&self, field: &str) -> Result<(), ValidationError> {
+    pub(super) fn check(&self, field: &str) -> Result<(), ValidationError> {
         match (self.line_start, self.line_end) {
             (None, Some(_)) => {
                 let field = format!("{field}.line_start");

@@ -5,7 +5,7 @@ use mc_domain::{Scope, UserId};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::number::PageLimit;
+use crate::number::{InvitationDays, PageLimit};
 use crate::text::{DisplayName, Email, Login};
 use crate::{Request, ValidationError};
 
@@ -69,6 +69,70 @@ query! {
         /// Maximum number of users, 1 to 200; 50 by default.
         limit: Option<PageLimit>,
     }
+}
+
+/// An invitation of a person who has an account.
+#[derive(Debug, Default, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(example = json!({"expires_in_days": 7}))]
+pub struct CreateInvitation {
+    /// 1 to 30 days; 7 by default.
+    pub expires_in_days: Option<InvitationDays>,
+}
+
+impl Request for CreateInvitation {}
+
+/// An invitation with its code, which is shown once.
+#[derive(Serialize, Deserialize, ToSchema)]
+#[schema(example = json!({
+    "login": "ann", "code": "example-invitation-code",
+    "url": "https://memory.example.org/auth/invitation", "expires_at": "2026-11-27T10:00:00Z"
+}))]
+pub struct Invitation {
+    /// Login of the account.
+    pub login: String,
+    /// The code, which signs in once. Whoever has it takes over the account.
+    pub code: String,
+    /// The page on which the person types the code.
+    pub url: String,
+    /// When the code expires.
+    pub expires_at: DateTime<Utc>,
+}
+
+/// How a user leaves.
+#[derive(Debug, Default, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(example = json!({"successor_login": "vera"}))]
+pub struct OffboardUser {
+    /// Login of the person who takes over the records that name the user as their owner, and the
+    /// projects and teams that have no other administrator.
+    pub successor_login: Option<Login>,
+}
+
+impl Request for OffboardUser {}
+
+/// What was taken from a user who left.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[schema(example = json!({
+    "login": "ann", "sessions": 2, "tokens": 1, "private_records": 4, "owned_records": 12,
+    "projects": ["shop"], "teams": []
+}))]
+pub struct OffboardResponse {
+    /// Login of the account, which is disabled.
+    pub login: String,
+    /// Sessions that were revoked.
+    pub sessions: u64,
+    /// Personal access tokens that were revoked.
+    pub tokens: u64,
+    /// Private records that were deleted permanently.
+    pub private_records: u64,
+    /// Records that named the user as their owner; they have the successor now, or no owner.
+    pub owned_records: u64,
+    /// Keys of the projects that had no other administrator. The successor is theirs now; without
+    /// one, only service administrators manage their members.
+    pub projects: Vec<String>,
+    /// Keys of the teams that had no other administrator, like `projects`.
+    pub teams: Vec<String>,
 }
 
 /// A user.

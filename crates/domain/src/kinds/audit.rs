@@ -5,6 +5,8 @@ vocabularies! {
     AuditAction, "action", {
         /// A record was saved; `details.outcome` has the judge's decision.
         RecordSaved = "record.saved",
+        /// A record was edited; `details.fields` names what changed.
+        RecordUpdated = "record.updated",
         /// A record was deleted.
         RecordDeleted = "record.deleted",
         /// A proposal was accepted.
@@ -41,6 +43,10 @@ vocabularies! {
         TaskCommentPosted = "task_comment.posted",
         /// An index run was requested.
         IngestRunRequested = "ingest_run.requested",
+        /// An index run was cancelled.
+        IngestRunCancelled = "ingest_run.cancelled",
+        /// A repository got another name; `details` has both.
+        RepositoryRenamed = "repository.renamed",
         /// A repository got another location; `details` has both.
         RepositoryRelocated = "repository.relocated",
         /// The project's policy was changed.
@@ -49,12 +55,18 @@ vocabularies! {
         MemberChanged = "member.changed",
         /// A project was created.
         ProjectCreated = "project.created",
+        /// A project got another name.
+        ProjectUpdated = "project.updated",
         /// A project was deleted with all its data.
         ProjectDeleted = "project.deleted",
         /// A team was created or deleted, or its members changed.
         TeamChanged = "team.changed",
         /// A user was created, disabled or changed.
         UserChanged = "user.changed",
+        /// A person was invited to an account.
+        UserInvited = "user.invited",
+        /// A user left: the account was disabled and its access and private records removed.
+        UserOffboarded = "user.offboarded",
         /// A user signed in.
         SessionCreated = "session.created",
         /// A session was revoked, or all of a user's: then `details.sessions` has their count.

@@ -178,8 +178,9 @@ fn explain(status: StatusCode, problem: &Problem) -> String {
 /// Returns the hint for callers without an HTTP client: references to routes are removed or
 /// replaced by tools. Returns `None` if nothing remains.
 fn without_routes(hint: &str) -> Option<String> {
-    let names_route =
-        |text: &str| ["GET /", "POST /", "PUT /", "DELETE /"].iter().any(|m| text.contains(m));
+    let names_route = |text: &str| {
+        ["GET /", "POST /", "PUT /", "PATCH /", "DELETE /"].iter().any(|m| text.contains(m))
+    };
     if !names_route(hint) {
         return Some(hint.to_owned());
     }
@@ -291,9 +292,9 @@ mod tests {
     fn hint_names_tools_and_commands_as_a_sentence() {
         let cases = [
             (
-                "create it with POST /projects {\"key\": \"shop\"}, or index a repository into it: \
-                 memory-copilot ingest --project shop <path or URL>",
-                "Index a repository into it: memory-copilot ingest --project shop <path or URL>",
+                "create it with `memory-copilot projects create shop`, or with POST /projects \
+                 {\"key\": \"shop\"}",
+                "Create it with `memory-copilot projects create shop`",
             ),
             (
                 "POST /search with sources [\"doc\"] finds documents by what they say",

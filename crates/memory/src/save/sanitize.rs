@@ -96,7 +96,8 @@ fn whole_text(content: &str, meta: &RecordMeta) -> String {
     text
 }
 
-fn sanitize_citation(citation: &NewCitation, filter: &mut ContentFilter) -> NewCitation {
+/// Masks the texts of a citation.
+pub(crate) fn sanitize_citation(citation: &NewCitation, filter: &mut ContentFilter) -> NewCitation {
     NewCitation {
         file: filter.filter_text(&citation.file),
         symbol: citation.symbol.as_ref().map(|symbol| filter.filter_text(symbol)),

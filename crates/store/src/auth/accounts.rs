@@ -1,5 +1,6 @@
 //! Users and their tokens.
 
+mod offboarding;
 mod tokens;
 mod users;
 
@@ -9,7 +10,8 @@ use crate::error::word;
 use crate::row::read;
 use crate::{Result, Store};
 
-pub use tokens::{NewToken, create_token, revoke, revoke_any, tokens};
+pub use offboarding::{LeftBehind, offboard};
+pub use tokens::{NewToken, create_token, revoke, revoke_all_tokens, revoke_any, tokens};
 pub use users::{NewUser, UserUpdate, change, create, find, list};
 
 /// Prefix of the names of local tokens. Others may have such a name, too.

@@ -15,7 +15,9 @@ use crate::{Result, Store, Tx};
 pub use device_grants::{
     DeviceCodeKey, DeviceGrant, DeviceState, begin_device, device, put_device,
 };
-pub use pending_logins::{identified, identify, invited, keep_pending, take_pending};
+pub use pending_logins::{
+    forget_identities, identified, identify, invited, keep_pending, take_pending,
+};
 pub use refresh_tokens::{Refresh, add_refresh, refresh, spend};
 pub use signing_keys::{Key, keys, rotate_keys};
 

@@ -1,7 +1,7 @@
 //! Indexed repositories.
 
 use chrono::{DateTime, Utc};
-use mc_domain::{AuditAction, FileId, ProjectId, RepositoryId};
+use mc_domain::{AuditAction, FileId, IngestRunId, ProjectId, RepositoryId};
 use mc_sanitizer::mask;
 use serde_json::json;
 use sqlx::PgExecutor;
@@ -27,6 +27,10 @@ pub struct Repository {
     /// Whether a service administrator requested the last run with the scope `ingest:local`. It may
     /// then read the service's machine and private network. Runs that a job repeats keep this.
     pub allows_private_network: bool,
+    /// Patterns of the only files to index, in the syntax of `.gitignore`; empty for all.
+    pub include_patterns: Vec<String>,
+    /// Patterns of files that are not indexed, in the same syntax.
+    pub exclude_patterns: Vec<String>,
     /// Commit of the last index run; empty outside git.
     pub source_ref: String,
     /// End of the last successful run.
@@ -91,7 +95,7 @@ async fn find_or_insert(
            values ($1, $2, $3, $4, $5)
            on conflict (project_id, owner, name) do update set location = repositories.location
            returning id, project_id, owner, name, namespace as "namespace!", location,
-               allows_private_network, source_ref, indexed_at"#,
+               allows_private_network, include_patterns, exclude_patterns, source_ref, indexed_at"#,
         RepositoryId::generate().0,
         project.0,
         owner,
@@ -107,7 +111,8 @@ pub async fn list_stale(store: &Store, project: ProjectId, days: i32) -> Result<
     Ok(sqlx::query_as!(
         Repository,
         r#"select r.id, r.project_id, r.owner, r.name, r.namespace as "namespace!", r.location,
-                  r.allows_private_network, r.source_ref, r.indexed_at
+                  r.allows_private_network, r.include_patterns, r.exclude_patterns, r.source_ref,
+                  r.indexed_at
            from repositories r
            where r.project_id = $1
              and coalesce(r.indexed_at, r.created_at) < now() - make_interval(days => $2)
@@ -129,7 +134,7 @@ pub async fn set_network_access(
     allows_private_network: bool,
 ) -> Result<()> {
     if allows_private_network {
-        return tx.call_proven("allow_private_network", id.0).await;
+        return tx.call_proven("allow_private_network", id.0).await.map(drop);
     }
     tx.run(sqlx::query!(
         "update repositories set allows_private_network = $2 where id = $1",
@@ -149,7 +154,7 @@ pub async fn find(
     Ok(sqlx::query_as!(
         Repository,
         r#"select id, project_id, owner, name, namespace as "namespace!", location,
-               allows_private_network, source_ref, indexed_at
+               allows_private_network, include_patterns, exclude_patterns, source_ref, indexed_at
            from repositories where project_id = $1 and owner = $2 and name = $3"#,
         project.0,
         owner,
@@ -164,7 +169,7 @@ pub async fn by_id(store: &Store, id: RepositoryId) -> Result<Option<Repository>
     Ok(sqlx::query_as!(
         Repository,
         r#"select id, project_id, owner, name, namespace as "namespace!", location,
-               allows_private_network, source_ref, indexed_at
+               allows_private_network, include_patterns, exclude_patterns, source_ref, indexed_at
            from repositories where id = $1"#,
         id.0
     )
@@ -186,12 +191,95 @@ async fn select(executor: impl PgExecutor<'_>, project: ProjectId) -> Result<Vec
     Ok(sqlx::query_as!(
         Repository,
         r#"select id, project_id, owner, name, namespace as "namespace!", location,
-               allows_private_network, source_ref, indexed_at
+               allows_private_network, include_patterns, exclude_patterns, source_ref, indexed_at
            from repositories where project_id = $1 order by owner, name"#,
         project.0
     )
     .fetch_all(executor)
     .await?)
+}
+
+/// A repository of a list.
+#[derive(Debug)]
+pub struct ListedRepository {
+    /// The repository.
+    pub repository: Repository,
+    /// Number of its indexed files.
+    pub file_count: i64,
+    /// Its newest index run.
+    pub newest_run: Option<IngestRunId>,
+}
+
+/// Returns the repositories of a project, by name, with their sizes.
+pub async fn list_with_sizes(store: &Store, project: ProjectId) -> Result<Vec<ListedRepository>> {
+    let mut session = store.read().await?;
+    let repositories = select(&mut *session, project).await?;
+    let rows = sqlx::query!(
+        r#"select r.id, (select count(*) from files f where f.repository_id = r.id) as "files!",
+                  (select i.id from ingest_runs i where i.repository_id = r.id
+                   order by i.queued_at desc limit 1) as newest_run
+           from repositories r where r.project_id = $1"#,
+        project.0
+    )
+    .fetch_all(&mut *session)
+    .await?;
+    let listed = |repository: Repository| {
+        let row = rows.iter().find(|row| row.id == repository.id.0);
+        ListedRepository {
+            file_count: row.map_or(0, |row| row.files),
+            newest_run: row.and_then(|row| row.newest_run).map(IngestRunId::from),
+            repository,
+        }
+    };
+    Ok(repositories.into_iter().map(listed).collect())
+}
+
+/// Sets the patterns of the files that index runs read.
+pub async fn set_patterns(
+    tx: &mut Tx,
+    id: RepositoryId,
+    include: &[String],
+    exclude: &[String],
+) -> Result<()> {
+    tx.run(sqlx::query!(
+        "update repositories set include_patterns = $2, exclude_patterns = $3 where id = $1",
+        id.0,
+        include,
+        exclude
+    ))
+    .await
+}
+
+/// Renames a repository, with the documents and the integrations that name it.
+/// [`Error::AlreadyExists`] if another repository of the project has the name.
+pub async fn rename(tx: &mut Tx, repository: &Repository, owner: &str, name: &str) -> Result<()> {
+    let namespace = format!("repo:{owner}/{name}");
+    tx.run(sqlx::query!(
+        "update repositories set owner = $2, name = $3 where id = $1",
+        repository.id.0,
+        owner,
+        name
+    ))
+    .await?;
+    tx.run(sqlx::query!(
+        "update docs d set source = $2 from files f
+         where f.id = d.file_id and f.repository_id = $1",
+        repository.id.0,
+        namespace
+    ))
+    .await?;
+    tx.run(sqlx::query!(
+        "update integrations set resource = $3
+         where project_id = $1 and connector = 'git' and resource = $2",
+        repository.project_id.0,
+        format!("{}/{}", repository.owner, repository.name),
+        format!("{owner}/{name}")
+    ))
+    .await?;
+    let event = NewEvent::new(AuditAction::RepositoryRenamed, repository.id)
+        .with(json!({ "from": repository.namespace, "to": namespace }));
+    audit::record(tx, event);
+    Ok(())
 }
 
 /// Deletes a repository, by its namespace, with its indexed files; returns their number.
@@ -226,7 +314,7 @@ pub async fn list_masked_differently(
     Ok(sqlx::query_as!(
         Repository,
         r#"select id, project_id, owner, name, namespace as "namespace!", location,
-               allows_private_network, source_ref, indexed_at
+               allows_private_network, include_patterns, exclude_patterns, source_ref, indexed_at
            from repositories r
            where project_id = $1
                and exists (select from files f where f.repository_id = r.id

@@ -22,7 +22,7 @@ pub struct CleanupReport {
     /// Deleted passages of expired records. The records stay, and a save of the same content
     /// revives them.
     pub expired: u64,
-    /// Deleted pending logins, device grants and sessions.
+    /// Deleted pending logins, device grants, sessions and invitations.
     pub logins: u64,
     /// Deleted audit events of the service and of deleted projects.
     pub events: u64,
@@ -61,7 +61,8 @@ async fn prune_audits(store: &Store) -> Result<u64> {
     Ok(events)
 }
 
-/// Deletes pending logins and device grants that expired, and sessions that ended long ago.
+/// Deletes pending logins, device grants and invitations that expired, and sessions that ended long
+/// ago.
 async fn delete_expired_logins(store: &Store) -> Result<u64> {
     let deleted = sqlx::query_scalar!(
         r#"with pending as (
@@ -70,8 +71,11 @@ async fn delete_expired_logins(store: &Store) -> Result<u64> {
                delete from device_grants where expires_at < now() - interval '1 day' returning 1),
            ended as (
                delete from sessions where expires_at < now() - make_interval(days => $1)
-                   returning 1)
-           select (select count(*) from pending) + (select count(*) from devices)
+                   returning 1),
+           invited as (
+               delete from invitations where expires_at < now() returning 1)
+           select (select count(*) from pending) + (select count(*) from invited)
+                + (select count(*) from devices)
                 + (select count(*) from ended) as "count!""#,
         SESSION_DAYS
     )

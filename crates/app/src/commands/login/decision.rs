@@ -1,14 +1,13 @@
 //! Decisions about logins at other terminals.
 
-use std::io::IsTerminal as _;
-
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Result, bail, ensure};
 use mc_auth::secret::UserCode;
 use mc_domain::{Scope, Scopes};
 use serde_json::{Value, json};
 
 use crate::api_client::ApiClient;
 use crate::output::{self, list, text};
+use crate::prompt;
 
 const PATH: &str = "/auth/device/decision";
 
@@ -19,7 +18,7 @@ pub async fn approve(code: &str, named: &[String], remote: &ApiClient) -> Result
     let login = remote.get(PATH, &[("user_code", code.as_str())]).await?;
     let granted = granted_scopes(&login, named)?;
     output::line(&describe(&login, granted));
-    if std::io::stdin().is_terminal() {
+    if prompt::is_possible() {
         if !is_confirmed()? {
             output::line(&format!("Not approved. To deny it: memory-copilot login --deny {code}"));
             return Ok(());
@@ -90,14 +89,12 @@ fn describe(login: &Value, granted: Scopes) -> String {
 }
 
 fn is_confirmed() -> Result<bool> {
-    output::line(
+    let answer = prompt::ask(
         "The program signs in as you, with the scopes that you grant.\n\
          Approve only if you have just started this login, and its terminal shows this code.\n\
          Type yes to approve:",
-    );
-    let mut answer = String::new();
-    std::io::stdin().read_line(&mut answer).context("standard input can't be read")?;
-    Ok(answer.trim().eq_ignore_ascii_case("yes"))
+    )?;
+    Ok(answer.eq_ignore_ascii_case("yes"))
 }
 
 #[cfg(test)]

@@ -70,6 +70,15 @@ pub async fn revoke(tx: &mut Tx, user: UserId, token: TokenId) -> Result<bool> {
     .await
 }
 
+/// Revokes all valid tokens of a user; returns their number.
+pub async fn revoke_all_tokens(tx: &mut Tx, user: UserId) -> Result<u64> {
+    tx.count_changed(sqlx::query!(
+        "update access_tokens set revoked_at = now() where user_id = $1 and revoked_at is null",
+        user.0
+    ))
+    .await
+}
+
 /// Revokes a token of any user, for service administrators; returns its owner, or `None` if there
 /// is no valid one.
 pub async fn revoke_any(tx: &mut Tx, token: TokenId) -> Result<Option<UserId>> {

@@ -5,7 +5,7 @@ use mc_contract::operations::user::User;
 use mc_domain::UserId;
 
 use crate::accounts::SecretHash;
-use crate::{Result, Store};
+use crate::{Result, Store, Tx};
 
 /// Stores a login that a browser has started, by the hash of its state parameter.
 pub async fn keep_pending(
@@ -79,4 +79,9 @@ pub async fn identify(store: &Store, provider: &str, subject: &str, user: UserId
     .execute(&mut *store.plain().await?)
     .await?;
     Ok(())
+}
+
+/// Deletes the identities of a user, so that no identity provider signs the user in.
+pub async fn forget_identities(tx: &mut Tx, user: UserId) -> Result<()> {
+    tx.run(sqlx::query!("delete from identities where user_id = $1", user.0)).await
 }

@@ -1,9 +1,10 @@
 //! Attempts of index runs: start, progress and end.
 
-use mc_domain::{IngestRunId, IngestStatus, ProjectId};
+use mc_domain::{AuditAction, IngestRunId, IngestStatus, ProjectId};
 
 use super::request::enqueue_job;
 use super::{Counts, IngestRun, fetch};
+use crate::audit::{self, NewEvent};
 use crate::error::word;
 use crate::{Error, Result, Store, Tx};
 
@@ -169,6 +170,33 @@ pub async fn succeed(store: &Store, id: IngestRunId, worker: &str) -> Result<()>
     .await?;
     start_next(&mut tx, project).await?;
     tx.commit().await
+}
+
+/// Ends a queued or running run on behalf of a user and enqueues the next one of the project; its
+/// worker stops at its next step. Returns `false` if it has ended before.
+pub async fn cancel(store: &Store, id: IngestRunId, cancelled_by: &str) -> Result<bool> {
+    let mut tx = store.begin().await?;
+    let Some(project) = project_of(&mut tx, id).await? else { return Ok(false) };
+    lock_project_queue(&mut tx, project).await?;
+    let is_cancelled = tx
+        .has_changed(sqlx::query!(
+            "update ingest_runs set status = 'FAILED', completed_at = now(), worker = null,
+             last_error = jsonb_build_object(
+                 'message', format('cancelled by %s; request the run again to complete it',
+                                   $2::text),
+                 'at', now(), 'attempt', attempt)
+         where id = $1 and status in ('QUEUED', 'RUNNING')",
+            id.0,
+            cancelled_by
+        ))
+        .await?;
+    if is_cancelled {
+        start_next(&mut tx, project).await?;
+        let event = NewEvent::new(AuditAction::IngestRunCancelled, id);
+        audit::record(&mut tx, event);
+        tx.commit().await?;
+    }
+    Ok(is_cancelled)
 }
 
 /// Ends an attempt with an error. The run waits for the next attempt of its job, or fails if

@@ -1,0 +1,121 @@
+//! `memory-copilot users`.
+
+use anyhow::{Result, ensure};
+use mc_contract::text::Login;
+use mc_domain::{Classified as _, ErrorKind};
+use serde_json::{Value, json};
+
+use crate::api_client::{self, ApiClient};
+use crate::cli::{NewUserArgs, UsersCommand};
+use crate::output::{self, Format, joined, number, one_line, text, time};
+use crate::prompt;
+
+pub async fn run(command: UsersCommand, remote: &ApiClient, format: Format) -> Result<()> {
+    match command {
+        UsersCommand::List { page } => {
+            format.print(&remote.page("/users", &[], &page).await?, table);
+        }
+        UsersCommand::Invite { user, expires_in_days } => {
+            let path = format!("/users/{}/invitation", user.login.as_str());
+            let request = json!({ "expires_in_days": expires_in_days });
+            create_if_missing(&user, remote).await?;
+            format.print(&remote.post(&path, request).await?, invitation);
+        }
+        UsersCommand::Create { user, agent } => {
+            let user = remote.post("/users", new_user(&user, agent)).await?;
+            format.print(&user, |user| format!("Created: {}", text(user, "login")));
+        }
+        UsersCommand::Update { login, name, admin, disabled } => {
+            let is_empty = name.is_none() && admin.is_none() && disabled.is_none();
+            ensure!(!is_empty, "nothing to change; name a field, such as --disabled true");
+            let request = json!({ "name": name, "is_admin": admin, "is_disabled": disabled });
+            let user = remote.patch(&format!("/users/{}", login.as_str()), request).await?;
+            format.print(&user, |user| format!("Changed: {}", text(user, "login")));
+        }
+        UsersCommand::Offboard { login, successor, consent } => {
+            let consequence = format!(
+                "This ends all access of {0} permanently, and deletes the private records.",
+                login.as_str()
+            );
+            prompt::require_consent(consent.yes, &consequence, login.as_str())?;
+            let path = format!("/users/{}/offboard", login.as_str());
+            let left = remote.post(&path, json!({ "successor_login": successor })).await?;
+            format.print(&left, |left| offboarded(left, successor.as_ref()));
+        }
+    }
+    Ok(())
+}
+
+fn new_user(user: &NewUserArgs, is_agent: bool) -> Value {
+    json!({
+        "login": user.login, "name": user.name, "email": user.email, "is_admin": user.admin,
+        "is_agent": is_agent,
+    })
+}
+
+/// Creates the account of an invitation. For an existing one, nothing but the login may be named:
+/// the invitation would not change it.
+async fn create_if_missing(user: &NewUserArgs, remote: &ApiClient) -> Result<()> {
+    let is_login_alone = user.name.is_none() && user.email.is_none() && !user.admin;
+    match remote.try_post("/users", new_user(user, false)).await {
+        Err(error) if error.kind() == ErrorKind::Conflict && is_login_alone => Ok(()),
+        Err(error) => Err(api_client::to_anyhow(&error)),
+        Ok(_) => Ok(()),
+    }
+}
+
+fn invitation(invitation: &Value) -> String {
+    format!(
+        "Send {login} this code. Whoever has it takes over the account. It signs in once, until \
+         {expires}:\n\n  {code}\n\n{login} runs `memory-copilot login --invitation`, or opens {url}",
+        login = text(invitation, "login"),
+        expires = time(invitation, "expires_at", 10),
+        code = text(invitation, "code"),
+        url = text(invitation, "url"),
+    )
+}
+
+fn offboarded(left: &Value, successor: Option<&Login>) -> String {
+    let heir = successor.map_or("no owner", Login::as_str);
+    let (projects, teams) = (joined(left, "projects"), joined(left, "teams"));
+    let led = [("projects", projects), ("teams", teams)].map(|(kind, keys)| match successor {
+        _ if keys.is_empty() => String::new(),
+        Some(login) => {
+            format!("\n{} is now the administrator of the {kind}: {keys}", login.as_str())
+        }
+        None => format!(
+            "\nWithout an administrator of their own: the {kind} {keys}. Give them one: \
+             memory-copilot {}",
+            if kind == "projects" { "members set LOGIN admin" } else { "teams set-member" }
+        ),
+    });
+    format!(
+        "{}: the account is disabled. Revoked {} sessions and {} tokens, deleted {} private \
+         records; {} records have {heir} now.{}",
+        text(left, "login"),
+        number(left, "sessions"),
+        number(left, "tokens"),
+        number(left, "private_records"),
+        number(left, "owned_records"),
+        led.concat(),
+    )
+}
+
+fn table(page: &Value) -> String {
+    let header = ["login", "name", "email", "kind", "created", "disabled"];
+    output::page_table(page, header, |user| {
+        let kind = match (user["is_admin"] == true, user["is_agent"] == true) {
+            (true, _) => "administrator",
+            (_, true) => "agent",
+            _ => "person",
+        };
+        [
+            text(user, "login").to_owned(),
+            one_line(user, "name"),
+            one_line(user, "email"),
+            kind.to_owned(),
+            time(user, "created_at", 10),
+            time(user, "disabled_at", 10),
+        ]
+    })
+}
