@@ -19,7 +19,9 @@ use crate::problem::Problem;
 /// Returns an HTML page with a form for the code that an administrator has sent.
 #[utoipa::path(
     get, path = "/auth/invitation", tag = "accounts", security(()),
-    params(("user_code" = Option<String>, Query, description = "The code of a login in a terminal")),
+    params(
+        ("user_code" = Option<String>, Query, description = "The code of a login in a terminal"),
+    ),
     responses((status = 200, description = "A page", content_type = "text/html"))
 )]
 pub async fn show_invitation_page(RawQuery(query): RawQuery) -> Response {

@@ -79,7 +79,9 @@ pub const TEAMS: &str = "\
 Examples:
   memory-copilot teams create platform
   memory-copilot teams set-member platform ann maintainer
-  memory-copilot members set platform member --team --project shop";
+  memory-copilot teams members platform
+
+`memory-copilot members set TEAM ROLE --team` shares a project with a team.";
 
 pub const PROJECTS: &str = "\
 Examples:

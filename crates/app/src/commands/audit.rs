@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::api_client::ApiClient;
 use crate::cli::{AuditCommand, AuditTarget};
-use crate::output::{self, Format, list, text};
+use crate::output::{self, Format, text, time};
 use crate::private_file::directory;
 
 pub async fn run(command: AuditCommand, remote: &ApiClient, format: Format) -> Result<()> {
@@ -76,14 +76,10 @@ async fn export(remote: &ApiClient, of: &AuditTarget, out: &mut impl Write) -> R
 }
 
 fn table(page: &Value) -> String {
-    let events = list(page, "items");
-    if events.is_empty() {
-        return "No events.".to_owned();
-    }
-    output::table(["", "time", "actor", "action", "target", "details"], events, |event| {
+    output::page_table(page, ["event", "time", "actor", "action", "target", "details"], |event| {
         [
             event["seq"].to_string(),
-            text(event, "occurred_at").get(..19).unwrap_or_default().replace('T', " "),
+            time(event, "occurred_at", 19),
             event["actor"].as_str().unwrap_or("-").to_owned(),
             text(event, "action").to_owned(),
             text(event, "target").to_owned(),

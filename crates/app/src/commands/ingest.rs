@@ -228,14 +228,18 @@ mod tests {
         let location = "https://example.org/a/b";
         let plain = json!({
             "project_key": "shop", "location": location, "ref": null, "name": null,
-            "relocate": false
+            "relocate": false, "include": null, "exclude": null,
         });
         assert_eq!(request_of(&[]), plain);
-        let moved = request_of(&["--name", "core", "--relocate", "--ref", "v1"]);
+        let options =
+            ["--name", "core", "--relocate", "--ref", "v1", "--include", "src/", "--exclude", ""];
+        let moved = request_of(&options);
+        assert_eq!((&moved["include"], &moved["exclude"]), (&json!(["src/"]), &json!([])));
         assert_eq!(moved["name"], "core");
         assert_eq!(moved["relocate"], true);
         assert_eq!(moved["ref"], "v1");
     }
+
     #[test]
     fn run_that_waits_for_a_retry_shows_its_failure() {
         let mut status = json!({

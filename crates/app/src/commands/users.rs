@@ -67,7 +67,8 @@ async fn create_if_missing(user: &NewUserArgs, remote: &ApiClient) -> Result<()>
 fn invitation(invitation: &Value) -> String {
     format!(
         "Send {login} this code. Whoever has it takes over the account. It signs in once, until \
-         {expires}:\n\n  {code}\n\n{login} runs `memory-copilot login --invitation`, or opens {url}",
+         {expires}:\n\n  {code}\n\n\
+         {login} runs `memory-copilot login --invitation`, or opens {url}",
         login = text(invitation, "login"),
         expires = time(invitation, "expires_at", 10),
         code = text(invitation, "code"),
