@@ -162,9 +162,8 @@ impl Classified for Error {
 
     fn field(&self) -> Option<String> {
         let field = match self {
-            Self::UnknownUser(_) => "login",
+            Self::UnknownUser(_) | Self::InvitedAgent | Self::InvitedDisabled => "login",
             Self::AgentAsAdmin => "is_admin",
-            Self::InvitedAgent | Self::InvitedDisabled => "login",
             Self::RoleOfAgent(_) => "role",
             Self::InvalidSuccessor => "successor_login",
             Self::UnknownTeam(_) => "team",

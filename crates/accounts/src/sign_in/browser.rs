@@ -101,13 +101,11 @@ pub async fn accept_invitation(
     code: &str,
 ) -> Result<Option<RefreshToken>, Error> {
     let mut tx = sign_in.store().begin().await?;
-    match invitations::accept(&mut tx, code).await? {
-        Some(user) => Ok(Some(start_session(tx, user).await?)),
-        None => {
-            sign_in.denials().token();
-            Ok(None)
-        }
-    }
+    let Some(user) = invitations::accept(&mut tx, code).await? else {
+        sign_in.denials().token();
+        return Ok(None);
+    };
+    Ok(Some(start_session(tx, user).await?))
 }
 
 /// Returns the enabled account that is linked to the identity. If there is none, the account that
