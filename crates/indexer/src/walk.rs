@@ -7,6 +7,7 @@ mod attributes;
 mod directories;
 mod generated;
 mod ignore_rules;
+mod leftovers;
 mod open;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -49,6 +50,10 @@ pub enum SkipReason {
     Empty,
     /// A program generated it: the file is marked so, minified, or a lock file.
     Generated,
+    /// A directory of an editor's settings, such as `.cursor`.
+    EditorSettings,
+    /// A copy that an editor or a merge left behind, such as `main.rs.orig`.
+    Backup,
     /// The path is not UTF-8, has control characters or is too long.
     BadName,
     /// The path contains a likely secret or an e-mail address.
@@ -70,12 +75,19 @@ pub enum SkipReason {
 }
 
 impl SkipReason {
+    /// Returns whether the file should have been indexed, and is missing because of an error.
+    pub fn is_failure(self) -> bool {
+        matches!(self, Self::Failed | Self::Unreadable)
+    }
+
     /// Returns the reason's name in counts.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Binary => "binary",
             Self::Empty => "empty",
             Self::Generated => "generated",
+            Self::EditorSettings => "editor_settings",
+            Self::Backup => "backup",
             Self::BadName => "bad_name",
             Self::RevealingName => "revealing_name",
             Self::NotAFile => "not_a_file",
@@ -149,6 +161,11 @@ impl Tree {
     pub fn is_unreadable(&self, path: &str) -> bool {
         let directories = path.match_indices('/').map(|(end, _)| &path[..end]);
         ["", path].into_iter().chain(directories).any(|place| self.unread.contains(place))
+    }
+
+    /// Returns the files and directories that could not be inspected; the root is empty.
+    pub fn unreadable(&self) -> impl Iterator<Item = &str> {
+        self.unread.iter().map(String::as_str)
     }
 
     fn skip(&mut self, skip: SkipReason) {
