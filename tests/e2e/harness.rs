@@ -15,8 +15,13 @@ use serde_json::{Value, json};
 const START_TIMEOUT: Duration = Duration::from_mins(2);
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Starts a service, and mounts a small disk for its index that only this service sees.
-const MOUNT_SMALL_DISK: &str = "mount -t tmpfs -o size=32m tmpfs \"$1\" && exec \"$0\" serve";
+/// Starts a service, and mounts a small disk that only this service sees.
+const MOUNT_SMALL_DISK: &str =
+    "mount -t tmpfs -o size=$2,mode=711 tmpfs \"$1\" && exec \"$0\" serve";
+/// Size of a small disk for the index.
+const INDEX_DISK: &str = "32m";
+/// Size of a small disk for a data directory with an embedded PostgreSQL.
+const DATA_DISK: &str = "400m";
 
 /// Returns the binary under test: that of `make attack` is a release build.
 pub fn binary() -> &'static Path {
@@ -37,6 +42,8 @@ pub struct Service {
     pub config: Option<PathBuf>,
     settings: Vec<(&'static str, PathBuf)>,
     process: Option<Child>,
+    /// Where the small disk is mounted, if one is.
+    small_disk: PathBuf,
     client: reqwest::Client,
     // Dropped last.
     _folder: tempfile::TempDir,
@@ -94,6 +101,7 @@ impl Service {
             config: None,
             url: format!("http://{listen}"),
             process: None,
+            small_disk: PathBuf::new(),
             client: direct_client(),
             _folder: directory,
         }
@@ -162,19 +170,31 @@ impl Service {
     /// which is not a file.
     pub async fn launch_on_a_small_disk(&mut self) {
         let index = self.index_dir();
-        let mut command = if geteuid().is_root() {
-            std::fs::create_dir_all(&index).expect("a directory");
-            let mut command = Command::new("unshare");
-            command.args(["--mount", "sh", "-c", MOUNT_SMALL_DISK]);
-            command
-        } else {
-            // The shell ignores the signal that would end the process, and so does the program that
-            // it executes.
-            let mut command = Command::new("sh");
-            command.args(["-c", "trap '' XFSZ; exec \"$0\" serve"]);
-            command
-        };
-        command.arg(binary()).arg(index);
+        if geteuid().is_root() {
+            return self.launch_mounted(index, INDEX_DISK).await;
+        }
+        // The shell ignores the signal that would end the process, and so does the program that it
+        // executes.
+        let mut command = Command::new("sh");
+        command.args(["-c", "trap '' XFSZ; exec \"$0\" serve"]).arg(binary());
+        self.launch_piped(command).await;
+    }
+
+    /// Starts the process, as root, with its data directory on a small disk.
+    pub async fn launch_with_a_small_data_disk(&mut self) {
+        self.launch_mounted(self.data_dir.clone(), DATA_DISK).await;
+    }
+
+    async fn launch_mounted(&mut self, directory: PathBuf, size: &str) {
+        std::fs::create_dir_all(&directory).expect("a directory");
+        let mut command = Command::new("unshare");
+        command.args(["--mount", "sh", "-c", MOUNT_SMALL_DISK]);
+        command.arg(binary()).arg(&directory).arg(size);
+        self.small_disk = directory;
+        self.launch_piped(command).await;
+    }
+
+    async fn launch_piped(&mut self, mut command: Command) {
         self.surround(&mut command);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("the service starts");
@@ -185,7 +205,7 @@ impl Service {
         self.until_ready().await;
     }
 
-    /// Makes further writes of the process to the index fail.
+    /// Makes further writes of the process to its small disk fail.
     pub fn fill_the_disk(&self) {
         if !geteuid().is_root() {
             return self.limit_files(Some(0));
@@ -209,9 +229,27 @@ impl Service {
 
     /// Returns a path on the small disk, which only the service has mounted.
     fn filler(&self) -> PathBuf {
-        let index = self.index_dir();
-        let below_root = index.strip_prefix("/").expect("an absolute path");
-        Path::new(&format!("/proc/{}/root", self.process_id())).join(below_root).join("filler")
+        self.seen(&self.small_disk).join("filler")
+    }
+
+    /// Returns the path by which this process finds a directory of the service.
+    fn seen(&self, directory: &Path) -> PathBuf {
+        let below_root = directory.strip_prefix("/").expect("an absolute path");
+        Path::new(&format!("/proc/{}/root", self.process_id())).join(below_root)
+    }
+
+    /// Makes the token of a service on a small data disk available to [`Self::token`] and to
+    /// commands.
+    pub fn copy_token(&self) {
+        let token = self.seen(&self.data_dir).join("token");
+        std::fs::copy(token, self.data_dir.join("token")).expect("a token");
+    }
+
+    /// Sends `GET` and returns status and text.
+    pub async fn try_get(&self, path: &str) -> (u16, String) {
+        let request = self.client.get(format!("{}{path}", self.url)).bearer_auth(self.token());
+        let answer = request.send().await.expect("an answer");
+        (answer.status().as_u16(), answer.text().await.expect("a text"))
     }
 
     fn limit_files(&self, bytes: Option<u64>) {
@@ -220,7 +258,8 @@ impl Service {
         prlimit(pid, Resource::Fsize, limit).expect("a process of ours");
     }
 
-    async fn until_ready(&mut self) {
+    /// Waits until the process is ready.
+    pub async fn until_ready(&mut self) {
         let began = Instant::now();
         while !self.is_ready().await {
             let child = self.process.as_mut().expect("a process");

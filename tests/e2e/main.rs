@@ -16,6 +16,7 @@ mod credentials;
 mod data_dir;
 mod deny;
 mod encryption;
+mod faults;
 mod first_week;
 mod full_disk;
 mod git;

@@ -70,12 +70,15 @@ pub async fn require_bearer(
     next: Next,
 ) -> Result<Response, Problem> {
     let principal = match bearer(request.headers()) {
-        Some(token) => authenticator.principal(token).await?,
-        None => None,
+        Some(token) => authenticator.principal(token).await?.ok_or_else(Problem::invalid_token),
+        None => Err(Problem::unauthenticated()),
     };
-    let Some(principal) = principal else {
-        drain_unauthenticated(request.into_body()).await;
-        return Err(Problem::unauthenticated());
+    let principal = match principal {
+        Ok(principal) => principal,
+        Err(problem) => {
+            drain_unauthenticated(request.into_body()).await;
+            return Err(problem);
+        }
     };
     // `/mcp` knows callers, and no principals.
     request.extensions_mut().insert(principal.caller());

@@ -29,6 +29,8 @@ pub struct Problem {
     near: Vec<UntrustedText>,
     /// Seconds.
     retry_after: u64,
+    /// Whether the log has its cause, with the request id.
+    is_logged: bool,
 }
 
 /// A type of problem. Slug and title must not change once they are released.
@@ -89,10 +91,16 @@ impl Problem {
         Self::of(&INVALID, detail)
     }
 
-    /// The request has no valid credential.
+    /// The request has no credential.
     pub fn unauthenticated() -> Self {
         Self::of(&UNAUTHENTICATED, "send the header `Authorization: Bearer <token>`")
             .hint("the local token is in the file that `memory-copilot config show` prints")
+    }
+
+    /// The request has a bearer token that is not valid, or not any more.
+    pub fn invalid_token() -> Self {
+        let detail = "the token in the header `Authorization` is unknown, expired or revoked";
+        Self { detail: UntrustedText::new(detail), ..Self::unauthenticated() }
     }
 
     /// The caller may not do this.
@@ -214,6 +222,16 @@ impl Problem {
         }
     }
 
+    /// Marks the problem: the log has its cause.
+    pub fn logged(self) -> Self {
+        Self { is_logged: true, ..self }
+    }
+
+    /// Returns whether the log has its cause.
+    pub fn is_logged(&self) -> bool {
+        self.is_logged
+    }
+
     /// Returns the HTTP status.
     pub fn status(&self) -> StatusCode {
         self.class.status
@@ -242,6 +260,7 @@ impl Problem {
             hint: None,
             near: Vec::new(),
             retry_after: whole_seconds(RETRY_AFTER),
+            is_logged: false,
         }
     }
 
@@ -282,12 +301,13 @@ impl<E: Classified> From<E> for Problem {
         let kind = error.kind();
         if kind == ErrorKind::Internal {
             tracing::error!(error.cause = %with_sources(&error), "request failed");
-            return Self::internal();
-        }
-        if kind == ErrorKind::Unavailable {
-            tracing::warn!(error.cause = %with_sources(&error), "dependency unavailable");
+            return Self::internal().logged();
         }
         let mut problem = Self::of(class_of(kind), error.to_string());
+        if kind == ErrorKind::Unavailable {
+            tracing::warn!(error.cause = %with_sources(&error), "dependency unavailable");
+            problem.is_logged = true;
+        }
         problem.field = error.field().map(UntrustedText::new);
         problem.hint = error.hint().map(UntrustedText::new);
         problem
@@ -363,7 +383,7 @@ mod tests {
     #[test]
     fn an_internal_error_shows_nothing_of_its_cause() {
         let problem = Problem::from(Fault(ErrorKind::Internal));
-        assert_eq!(problem, Problem::internal());
+        assert_eq!(problem, Problem::internal().logged());
     }
 
     #[test]

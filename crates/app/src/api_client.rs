@@ -51,6 +51,13 @@ impl ApiClient {
         self.get(path, &query).await
     }
 
+    /// Returns why the service is not ready, if it responds and says so.
+    pub async fn unready_reason(&self) -> Option<String> {
+        let response = self.0.send(CoreCall::get("/readyz", Vec::new()), None).await;
+        let error = response.err().filter(|error| matches!(error, CoreError::Refused { .. }))?;
+        Some(terminal::failure(&error.message(), error.suggestions()))
+    }
+
     /// Calls with `GET` and returns the body as a stream, for responses too long for memory.
     pub async fn stream(
         &self,

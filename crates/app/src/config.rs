@@ -1,5 +1,6 @@
 //! Configuration: read once, validated, and passed down as plain values.
 
+mod invalid;
 mod jobs;
 mod masked_url;
 mod sections;
@@ -16,6 +17,7 @@ use mc_sandbox::{is_root, raise_privileges};
 use serde::{Deserialize, Serialize};
 use url::Url;
 
+use self::invalid::{VARIABLE_PREFIX, VARIABLE_SEPARATOR};
 use self::masked_url::masked_url;
 use self::sources::{
     YamlFile, bare_data_dir, default_cache_dir, default_config_dir, default_data_dir, usual_files,
@@ -66,7 +68,7 @@ impl Config {
     pub fn load(file: Option<&Path>) -> Result<Self> {
         let defaults: serde_norway::Value =
             serde_norway::from_str(DEFAULTS).expect("config/memory-copilot.yaml is valid YAML");
-        let mut figment = Figment::from(Serialized::defaults(defaults));
+        let mut figment = Figment::from(Serialized::defaults(&defaults));
         let chosen = match file {
             Some(path) => Some(path.to_path_buf()),
             None => usual_files().into_iter().find(|path| path.exists()),
@@ -78,11 +80,12 @@ impl Config {
             figment = figment.merge(Serialized::default("database.url", url));
         }
         // MEMORY_COPILOT_CACHE has a single underscore and stands for itself.
-        figment = figment.merge(Env::prefixed("MEMORY_COPILOT__").split("__"));
+        figment = figment.merge(Env::prefixed(VARIABLE_PREFIX).split(VARIABLE_SEPARATOR));
         let mut config: Self = figment.extract().map_err(|error| {
             anyhow::anyhow!(
-                "the configuration is not valid: {error}. Every key is explained in \
-                 config/memory-copilot.yaml"
+                "the configuration is not valid: {}. Every key is explained in \
+                 config/memory-copilot.yaml",
+                invalid::describe(error, &defaults)
             )
         })?;
         config.fill_in()?;

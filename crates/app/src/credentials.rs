@@ -53,8 +53,7 @@ impl TokenSource for FromEnvironment {
     }
 
     fn refused(&self) -> CoreError {
-        let why = format!("the service rejects the token in {VARIABLE}");
-        CoreError::SignInNeeded { url: self.url.clone(), why }
+        CoreError::VariableRefused { url: self.url.clone(), variable: VARIABLE }
     }
 }
 
@@ -78,7 +77,10 @@ impl TokenSource for SignedIn {
     fn refused(&self) -> CoreError {
         match self.logins.entry() {
             Ok(None) => self.local.refused(),
-            _ => self.sign_in_needed("the service no longer accepts the login".to_owned()),
+            _ => self.sign_in_needed(format!(
+                "the service no longer accepts the login in {}",
+                self.logins.path.display()
+            )),
         }
     }
 }

@@ -65,11 +65,13 @@ pub async fn retry_until_reachable(
 
 fn is_unreachable(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {
-        matches!(cause.downcast_ref(), Some(mc_postgres::Error::Unavailable(_)))
-            || matches!(
-                cause.downcast_ref(),
-                Some(mc_store::Error::Unavailable(_) | mc_store::Error::RolledBack(_))
-            )
+        matches!(
+            cause.downcast_ref(),
+            Some(mc_postgres::Error::Unavailable(_) | mc_postgres::Error::NotConnected { .. })
+        ) || matches!(
+            cause.downcast_ref(),
+            Some(mc_store::Error::Unavailable(_) | mc_store::Error::RolledBack(_))
+        )
     })
 }
 
@@ -81,6 +83,7 @@ pub async fn open(
     shutdown: &CancellationToken,
 ) -> Result<Option<Database>> {
     let embedded = if config.database.url.is_empty() {
+        mc_store::disk::set_server_dir(&config.data_dir);
         let Some(embedded) = start(config, shutdown).await? else { return Ok(None) };
         Some(embedded)
     } else {

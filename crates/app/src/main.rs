@@ -38,8 +38,12 @@ use tokio_util::sync::CancellationToken;
 
 use api_client::ApiClient;
 use cli::{Cli, Command, ConfigCommand, CursorCommand};
+use commands::ingest::Interrupted;
 use config::Config;
 use output::Format;
+
+/// Exit code of a command that SIGINT ended, as shells report it.
+const INTERRUPTED: u8 = 130;
 
 /// Returns freed memory to the system. With the allocator of the system, the memory of a service
 /// doubled after thousands of saves.
@@ -90,9 +94,14 @@ async fn run_to_exit(cli: Cli, config: Config) -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             report_error(&error);
-            ExitCode::FAILURE
+            exit_code(&error)
         }
     }
+}
+
+/// Returns the code of a failure, or of a command that a signal ended.
+fn exit_code(error: &anyhow::Error) -> ExitCode {
+    if error.is::<Interrupted>() { ExitCode::from(INTERRUPTED) } else { ExitCode::FAILURE }
 }
 
 /// Parses the command line. An error ends the program; its message is masked, because it quotes the
@@ -126,7 +135,9 @@ async fn run(cli: Cli, config: Config) -> Result<()> {
             .await
         }
         Command::Mcp(args) => commands::mcp::run(args, &config, cancelled_on_signals()?).await,
-        Command::Ingest(args) => commands::ingest::run(args, &remote, format).await,
+        Command::Ingest(args) => {
+            commands::ingest::run(args, &remote, format, cancelled_on_signals).await
+        }
         Command::Recall(args) => commands::recall::run(args, &remote, format).await,
         Command::Save(args) => commands::save::run(args, &remote, format).await,
         Command::Search(args) => commands::search::run(args, &remote, format).await,
@@ -195,7 +206,7 @@ fn cancelled_on_signals() -> Result<CancellationToken> {
                 _ = interrupt.recv() => {}
             }
             if cancelled.is_cancelled() {
-                std::process::exit(130);
+                std::process::exit(INTERRUPTED.into());
             }
             cancelled.cancel();
         }

@@ -160,6 +160,7 @@ fn warm_up(search: &SearchContext) {
 /// Prints the addresses of the service once it accepts requests.
 fn print_banner(config: &Config) {
     let url = config.base_url();
+    tracing::info!(server.url = url, version = env!("CARGO_PKG_VERSION"), "listening");
     let example = mc_domain::ProjectKey::parse("my-project").expect("a valid key");
     output::line(&format!("Memory Copilot {} listens on {url}", env!("CARGO_PKG_VERSION")));
     output::line(&format!("  API page   {url}/docs"));

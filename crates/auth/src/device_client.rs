@@ -206,9 +206,9 @@ impl From<ProviderHttpError> for Error {
             ProviderHttpError::Address(_) | ProviderHttpError::Setup => {
                 Self::Address(error.to_string())
             }
-            ProviderHttpError::Late | ProviderHttpError::Broken | ProviderHttpError::Status(_) => {
-                Self::Unavailable(error.to_string())
-            }
+            ProviderHttpError::Late
+            | ProviderHttpError::Broken
+            | ProviderHttpError::Status { .. } => Self::Unavailable(error.to_string()),
             ProviderHttpError::TooLarge | ProviderHttpError::Json => Self::InvalidResponse,
         }
     }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::RangeInclusive;
 
 use serde::de::{Error, Visitor};
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::{Violation, schema};
 
@@ -123,10 +123,27 @@ fn not_whole<E: Error>(number: impl fmt::Display) -> E {
     E::custom(format!("must be a whole number, not {number}"))
 }
 
+/// Returns a score with four decimals. A `Value` of an `f32` would have digits that nobody meant:
+/// 0.699999988079071 for 0.7.
+pub fn rounded(score: f32) -> f64 {
+    to_decimals(score, 4)
+}
+
+fn to_decimals(number: f32, decimals: i32) -> f64 {
+    let scale = 10_f64.powi(decimals);
+    (f64::from(number) * scale).round() / scale
+}
+
 /// A number from 0 to 1.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-#[serde(transparent)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct UnitInterval(f32);
+
+impl Serialize for UnitInterval {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        // As many decimals as an `f32` of this range holds.
+        serializer.serialize_f64(to_decimals(self.0, 7))
+    }
+}
 
 impl UnitInterval {
     /// Returns the number, which is in its range.
@@ -175,6 +192,20 @@ mod tests {
         }
         for text in ["5.5", "1e300", "18446744073709551615", "\"5\"", "true", "0", "101", "-1"] {
             assert!(from_str::<SearchLimit>(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn numbers_have_the_digits_of_their_decimals() {
+        for text in ["0.7", "0.1", "0.0000001", "1.0", "0.3333333"] {
+            let number: UnitInterval = from_str(text).unwrap();
+            // A `Value` holds an f64, as a body that is built with `json!` does.
+            assert_eq!(serde_json::to_value(number).unwrap().to_string(), {
+                from_str::<f64>(text).map(serde_json::Value::from).unwrap().to_string()
+            });
+        }
+        for (score, expected) in [(0.7_f32, 0.7), (0.999_514_64, 0.9995), (3.639_13, 3.6391)] {
+            assert!((rounded(score) - expected).abs() < f64::EPSILON, "{score}");
         }
     }
 

@@ -1,6 +1,7 @@
 use std::path::Path;
 
 use mc_domain::{Classified, ErrorKind};
+use mc_store::ingest_runs::{Counts, FileError};
 
 /// Error that ends a run. A problem with a single file never does.
 #[derive(Debug, thiserror::Error)]
@@ -97,6 +98,14 @@ pub enum Error {
         "the history has more than {0} bytes; raise ingest.history.max_megabytes to have it read"
     )]
     HistoryTooLarge(u64),
+    /// The tree has files to index, and none of them could be read or stored.
+    #[error("none of the files could be read or stored, {failed} failed: {first}")]
+    NothingStored {
+        /// Number of files and directories that failed.
+        failed: i32,
+        /// Paths and causes of the first of them.
+        first: String,
+    },
     /// The caller cancelled the run.
     #[error("cancelled")]
     Cancelled,
@@ -123,6 +132,15 @@ pub enum Error {
 }
 
 impl Error {
+    /// Returns the error of a run with these counts, which stored nothing.
+    pub(crate) fn nothing_stored(counts: &Counts) -> Self {
+        const NAMED: usize = 3;
+        let first = counts.file_errors.iter().take(NAMED);
+        let first: Vec<_> =
+            first.map(|FileError { path, cause }| format!("{path}: {cause}")).collect();
+        Self::NothingStored { failed: counts.failed_files, first: first.join("; ") }
+    }
+
     /// Returns a conversion of errors of the operating system at this path.
     pub(crate) fn io(path: &Path) -> impl Fn(std::io::Error) -> Self {
         let path = path.display().to_string();
@@ -152,6 +170,7 @@ impl Classified for Error {
             | Self::Redirected
             | Self::InvalidRef(_)
             | Self::UnknownRef(_)
+            | Self::NothingStored { .. }
             | Self::Io { .. } => ErrorKind::Invalid,
         }
     }

@@ -24,7 +24,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::protected::ProtectedDirectories;
 use crate::source::{AllowedPrivateHost, Checkout, NetworkAccess};
-use crate::walk::{self, PathPatterns, Root, Tree};
+use crate::walk::{self, PathPatterns, Root, SkipReason, Tree};
 use crate::{Error, chunker, history, language, source};
 use prepare::{ScanOutcome, ScannedFile};
 use progress::Tracker;
@@ -99,15 +99,17 @@ async fn index(
     tracker: &Tracker,
     stop: &CancellationToken,
 ) -> Result<(), Error> {
-    let repository =
-        repositories::by_id(&ctx.store, ingest.repository).await?.ok_or(Error::RunTakenOver)?;
+    let repository = find_repository(&ctx.store, ingest).await?.ok_or(Error::RunTakenOver)?;
     let checkout = checkout(ctx, &repository, &ingest.requested_ref, stop).await?;
     let task = Arc::new(IndexTask::new(ctx, &repository, &checkout, stop).await?);
-    tracker.begin(&task.tree);
+    tracker.begin(&task);
 
     let mut stored = history::Stored::load(&ctx.store, &repository).await?;
     let writer = Writer::new(&ctx.store, &repository, &checkout.source_ref, tracker);
     let files = write_files(&task, &repository, tracker, &mut stored, writer, stop).await?;
+    if let Some(error) = tracker.nothing_stored() {
+        return Err(error);
+    }
     let WrittenFiles { present, written: mut changed } = files;
     let added: Vec<String> =
         changed.iter().filter(|path| task.is_new_code(path)).cloned().collect();
@@ -140,6 +142,11 @@ async fn index(
     update.store(&ctx.store, &repository, &stored).await?;
     enqueue_if_policy_changed(ctx, &repository, &task.rules).await?;
     Ok(repositories::mark_indexed(&ctx.store, repository.id, &checkout.source_ref).await?)
+}
+
+async fn find_repository(store: &Store, ingest: &IngestRun) -> Result<Option<Repository>, Error> {
+    let Some(id) = ingest.repository else { return Ok(None) };
+    Ok(repositories::by_id(store, id).await?)
 }
 
 async fn checkout(
@@ -184,8 +191,11 @@ async fn write_files(
             ScanOutcome::Unchanged => tracker.unchanged(),
             ScanOutcome::Skipped(reason) => {
                 tracker.skipped(reason);
+                if reason.is_failure() {
+                    tracker.failed(&path, &task.cause(&path, reason));
+                }
                 // An unreadable file is not deleted: its stored text stays.
-                if reason != walk::SkipReason::Unreadable {
+                if reason != SkipReason::Unreadable {
                     continue;
                 }
             }
@@ -255,6 +265,16 @@ impl IndexTask {
                 is_guarded: policy.sanitizer.prompt_injection != FindingAction::Allow,
             },
         })
+    }
+
+    /// Returns why a file or directory could not be read or chunked, as far as another attempt
+    /// tells.
+    fn cause(&self, path: &str, reason: SkipReason) -> String {
+        if reason == SkipReason::Failed {
+            return "its parser failed; the service's log has the error".into();
+        }
+        let error = self.root.read_error(path);
+        error.map_or_else(|| "could not be read".into(), |error| error.to_string())
     }
 
     /// Returns whether the file is code and was not stored before this run, so that its commits

@@ -7,6 +7,7 @@ mod attributes;
 mod directories;
 mod generated;
 mod ignore_rules;
+mod leftovers;
 mod open;
 mod patterns;
 
@@ -51,6 +52,10 @@ pub enum SkipReason {
     Empty,
     /// A program generated it: the file is marked so, minified, or a lock file.
     Generated,
+    /// A directory of an editor's settings, such as `.cursor`.
+    EditorSettings,
+    /// A copy that an editor or a merge left behind, such as `main.rs.orig`.
+    Backup,
     /// The path is not UTF-8, has control characters or is too long.
     BadName,
     /// The path contains a likely secret or an e-mail address.
@@ -72,12 +77,19 @@ pub enum SkipReason {
 }
 
 impl SkipReason {
+    /// Returns whether the file should have been indexed, and is missing because of an error.
+    pub fn is_failure(self) -> bool {
+        matches!(self, Self::Failed | Self::Unreadable)
+    }
+
     /// Returns the reason's name in counts.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Binary => "binary",
             Self::Empty => "empty",
             Self::Generated => "generated",
+            Self::EditorSettings => "editor_settings",
+            Self::Backup => "backup",
             Self::BadName => "bad_name",
             Self::RevealingName => "revealing_name",
             Self::NotAFile => "not_a_file",
@@ -156,6 +168,11 @@ impl Tree {
     /// Leaves out the files that the patterns of the repository do not accept.
     pub fn retain(&mut self, patterns: &PathPatterns) {
         self.candidates.retain(|candidate| patterns.accepts(&candidate.path));
+    }
+
+    /// Returns the files and directories that could not be inspected; the root is empty.
+    pub fn unreadable(&self) -> impl Iterator<Item = &str> {
+        self.unread.iter().map(String::as_str)
     }
 
     fn skip(&mut self, skip: SkipReason) {

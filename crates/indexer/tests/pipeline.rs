@@ -18,7 +18,7 @@ use mc_store::files::KnownFile;
 use mc_store::ingest_runs::{self, Counts, IngestRun};
 use mc_store::passages::{self, IndexedPassage};
 use mc_store::repositories::{self, Repository};
-use mc_store::testing::waiting_for_a_lock;
+use mc_store::testing::{self, waiting_for_a_lock};
 use mc_store::{Store, citations, docs, files, policies};
 use mc_testkit::TestDatabase;
 use tempfile::TempDir;
@@ -144,6 +144,41 @@ impl Fixture {
             .await
             .expect("a database")
             .expect("the run")
+    }
+
+    /// Makes the database accept all files again.
+    async fn accept(&self) {
+        let drop = "drop trigger reject on files";
+        testing::execute(self.database.url(), drop).await.expect("a database");
+    }
+
+    /// Returns the newest run of the run's repository.
+    async fn newest_run(&self, run: &IngestRun) -> IngestRun {
+        let repository = run.repository.expect("a repository");
+        let runs = ingest_runs::of_repository(self.database.store(), repository, 1).await;
+        runs.expect("a database").remove(0)
+    }
+
+    async fn repository_count(&self) -> usize {
+        let list = repositories::list(self.database.store(), self.project).await;
+        list.expect("a database").len()
+    }
+
+    /// Makes the database reject files with this name, with an error code.
+    async fn reject(&self, path: &str, code: &str) {
+        let function = format!(
+            "create or replace function reject() returns trigger language plpgsql as $$ begin
+                 if new.path like '{path}' then
+                     raise exception 'no row for you' using errcode = '{code}';
+                 end if;
+                 return new;
+             end $$"
+        );
+        let trigger = "create trigger reject before insert on files
+            for each row execute function reject()";
+        for statement in [function.as_str(), trigger] {
+            testing::execute(self.database.url(), statement).await.expect("a database");
+        }
     }
 
     /// Indexes the tree, and returns the counts and the reported files.
@@ -452,8 +487,8 @@ async fn policy_change_during_a_run_enqueues_another_run() {
     tx.commit().await.expect("a database");
     assert_eq!(work.await.expect("no panic").expect("a database"), RunOutcome::Done);
     assert_eq!(fixture.status(&run).await.status, IngestStatus::Succeeded);
-    let newest = ingest_runs::of_repository(fixture.database.store(), run.repository, 1).await;
-    assert_ne!(newest.expect("a database")[0].id, run.id, "another run");
+    let newest = fixture.newest_run(&run).await;
+    assert_ne!(newest.id, run.id, "another run");
 }
 
 #[tokio::test]
@@ -553,6 +588,139 @@ async fn clean_restarts_count_as_no_attempts_and_report_all_files() {
     assert_eq!((run.status, run.attempt), (IngestStatus::Succeeded, 1));
     let reported = fixture.observer.0.lock().expect("not poisoned").clone();
     assert_eq!(reported, ["a.rb"], "an interrupted attempt may have written it");
+}
+
+fn file_errors(counts: &Counts) -> Vec<(&str, &str)> {
+    let errors = counts.file_errors.iter();
+    errors.map(|error| (error.path.as_str(), error.cause.as_str())).collect()
+}
+
+#[tokio::test]
+async fn run_that_succeeds_names_its_failed_files() {
+    let fixture = Fixture::new().await;
+    fixture.write("a.rb", SETTING);
+    fixture.write("shut.rb", SETTING);
+    fixture.write("shut/deep/b.rb", SETTING);
+    fixture.write("refused.rb", SETTING);
+    fixture.reject("refused.rb", "P0001").await;
+    for shut in ["shut.rb", "shut"] {
+        let shut = fixture.tree.path().join(shut);
+        fs::set_permissions(&shut, fs::Permissions::from_mode(0o0)).expect("a new mode");
+    }
+    let (counts, _) = fixture.index().await;
+    fs::set_permissions(fixture.tree.path().join("shut"), fs::Permissions::from_mode(0o700))
+        .expect("a new mode");
+    assert_eq!(counts.failed_files, 3);
+    let denied = "Permission denied (os error 13)";
+    let expected = [
+        ("refused.rb", "could not be stored: no row for you"),
+        ("shut", denied),
+        ("shut.rb", denied),
+    ];
+    let mut errors = file_errors(&counts);
+    errors.sort_unstable();
+    assert!(errors[0].1.contains("no row for you"), "{errors:?}");
+    let paths = |errors: &[(&str, &str)]| errors.iter().map(|error| error.0.to_owned()).collect();
+    let (found, wanted): (Vec<_>, Vec<_>) = (paths(&errors), paths(&expected));
+    assert_eq!(found, wanted);
+    assert_eq!(errors[1..], expected[1..]);
+    assert_eq!(fixture.paths().await, ["a.rb"]);
+}
+
+#[tokio::test]
+async fn run_that_stores_nothing_fails_without_a_retry() {
+    let fixture = Fixture::new().await;
+    fixture.write("a.rb", SETTING);
+    fixture.write("logo.png", b"\x89PNG\0\x01");
+    fixture.reject("%.rb", "P0001").await;
+    let run = fixture.enqueue_tree().await;
+    assert_eq!(fixture.execute(&run).await, RunOutcome::Done);
+    let run = fixture.status(&run).await;
+    assert_eq!((run.status, run.attempt), (IngestStatus::Failed, 1));
+    let message = run.last_error.expect("a reason")["message"].to_string();
+    for part in ["none of the files", "a.rb: could not be stored", "no row for you"] {
+        assert!(message.contains(part), "{message}");
+    }
+    // One that was indexed before keeps its files.
+    fixture.accept().await;
+    fixture.index().await;
+    let path = fixture.tree.path().join("a.rb");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o0)).expect("a new mode");
+    let run = fixture.enqueue_tree().await;
+    fixture.execute(&run).await;
+    assert_eq!(fixture.status(&run).await.status, IngestStatus::Failed);
+    assert_eq!(fixture.paths().await, ["a.rb"]);
+}
+
+#[tokio::test]
+async fn full_disk_of_the_database_is_named_and_the_run_is_retried() {
+    let fixture = Fixture::new().await;
+    fixture.write("a.rb", SETTING);
+    fixture.reject("%", "53100").await;
+    let run = fixture.enqueue_tree().await;
+    let RunOutcome::Retry(reason) = fixture.execute(&run).await else { panic!("no retry") };
+    assert!(reason.contains("the disk of the database is full"), "{reason}");
+    assert_eq!(fixture.status(&run).await.counts.failed_files, 0);
+    fixture.accept().await;
+    assert_eq!(fixture.execute(&run).await, RunOutcome::Done);
+    assert_eq!(fixture.status(&run).await.status, IngestStatus::Succeeded);
+}
+
+#[tokio::test]
+async fn location_that_was_never_indexed_leaves_no_repository() {
+    let fixture = Fixture::new().await;
+    fixture.write("a.rb", SETTING);
+    let misspelt = fixture.repository_named("cart", "file:///no/such/cart").await;
+    let run = fixture.run(&misspelt).await;
+    assert_eq!(run.status, IngestStatus::Failed);
+    assert_eq!(run.repository, None);
+    assert_eq!(run.deleted_repository, Some(("local".to_owned(), "cart".to_owned())));
+    assert_eq!(fixture.repository_count().await, 0);
+
+    // The name is free for the right location, whose later failures delete nothing.
+    git(fixture.tree.path(), &["init", "--quiet", "--initial-branch=main"]);
+    commit(fixture.tree.path());
+    let location = format!("file://{}", fixture.tree.path().display());
+    let cart = fixture.repository_named("cart", &location).await;
+    assert_eq!(fixture.run(&cart).await.status, IngestStatus::Succeeded);
+    fs::remove_dir_all(fixture.tree.path()).expect("it was there");
+    assert_eq!(fixture.run(&cart).await.status, IngestStatus::Failed);
+    assert_eq!(fixture.repository_count().await, 1);
+}
+
+#[tokio::test]
+async fn location_with_another_run_keeps_its_repository() {
+    let fixture = Fixture::new().await;
+    let missing = fixture.repository_named("cart", "file:///no/such/cart").await;
+    let first = fixture.enqueue(&missing).await;
+    let mut tx = fixture.database.store().begin().await.expect("a database");
+    ingest_runs::enqueue(&mut tx, &missing, "v1").await.expect("a run");
+    tx.commit().await.expect("a database");
+    fixture.execute(&first).await;
+    assert_eq!(fixture.status(&first).await.repository, Some(missing.id));
+    assert_eq!(fixture.repository_count().await, 1);
+}
+
+#[tokio::test]
+async fn settings_of_editors_and_backups_are_skipped() {
+    let fixture = Fixture::new().await;
+    let left_out = [".cursor/mcp.json", ".cursor/rules/a.mdc", ".idea/b.xml", "a.rb.orig", "a.rb~"];
+    for path in left_out.into_iter().chain(["a.rb"]) {
+        fixture.write(path, SETTING);
+    }
+    let (counts, _) = fixture.index().await;
+    assert_eq!(fixture.paths().await, ["a.rb"]);
+    let skipped = [("backup".to_owned(), 2), ("editor_settings".to_owned(), 2)];
+    assert_eq!(counts.files_skipped, BTreeMap::from(skipped));
+    assert_eq!(counts.failed_files, 0);
+    // They are left out by default only.
+    fixture.write(".mcpignore", "!.cursor\n!*.orig\n");
+    fixture.index().await;
+    let paths = fixture.paths().await;
+    for path in [".cursor/mcp.json", ".cursor/rules/a.mdc", "a.rb.orig"] {
+        assert!(paths.iter().any(|stored| stored == path), "{path}: {paths:?}");
+    }
+    assert!(!paths.iter().any(|stored| stored.starts_with(".idea")), "{paths:?}");
 }
 
 #[tokio::test]

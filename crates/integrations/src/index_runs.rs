@@ -6,7 +6,7 @@ use chrono::{DateTime, Utc};
 use mc_accounts::Principal;
 use mc_contract::ValidationError;
 use mc_contract::list::PathPatterns;
-use mc_contract::operations::ingest::{IngestGit, IngestRun, RepositoryNamePath};
+use mc_contract::operations::ingest::{FileError, IngestGit, IngestRun, RepositoryNamePath};
 use mc_contract::text::{GitRef, RepositoryPart};
 use mc_domain::{IngestRunId, IngestStatus};
 use mc_indexer::protected::ProtectedDirectories;
@@ -50,7 +50,7 @@ pub async fn request(
     set_patterns(&mut tx, &repository, request.include.as_ref(), request.exclude.as_ref()).await?;
     let run = ingest_runs::enqueue(&mut tx, &repository, git_ref).await?;
     tx.commit().await?;
-    index_run(ctx, run, repository).await
+    index_run(ctx, run, repository.into()).await
 }
 
 /// Cancels an index run. The files that it has indexed stay, and the next run continues.
@@ -91,7 +91,10 @@ pub(crate) async fn set_patterns(
 pub async fn get(ctx: &ProjectContext, id: IngestRunId) -> Result<IngestRun, Error> {
     let unknown = || Error::UnknownRun(id);
     let run = ingest_runs::find(&ctx.store, id).await?.ok_or_else(unknown)?;
-    let repository = repositories::by_id(&ctx.store, run.repository).await?.ok_or_else(unknown)?;
+    let repository = match run.repository {
+        Some(id) => repositories::by_id(&ctx.store, id).await?.ok_or_else(unknown)?.into(),
+        None => RepositoryState::deleted(&run).ok_or_else(unknown)?,
+    };
     index_run(ctx, run, repository).await
 }
 
@@ -105,7 +108,7 @@ pub async fn get_latest(
     let repository = crate::repositories::find(ctx, repository).await?;
     let runs = ingest_runs::of_repository(&ctx.store, repository.id, 1).await?;
     let run = runs.into_iter().next().ok_or_else(unknown)?;
-    index_run(ctx, run, repository).await
+    index_run(ctx, run, repository.into()).await
 }
 
 /// Checks that the principal may have the service read this location: its disk, which holds other
@@ -156,10 +159,36 @@ async fn ensure_repository(
     Ok(repository?)
 }
 
+/// What a run shows of its repository.
+struct RepositoryState {
+    owner: String,
+    name: String,
+    namespace: String,
+    is_ready: bool,
+    source_ref: String,
+}
+
+impl From<Repository> for RepositoryState {
+    fn from(repository: Repository) -> Self {
+        let is_ready = repository.indexed_at.is_some();
+        let Repository { owner, name, namespace, source_ref, .. } = repository;
+        Self { owner, name, namespace, is_ready, source_ref }
+    }
+}
+
+impl RepositoryState {
+    /// Returns the state of the repository that was deleted after this run failed.
+    fn deleted(run: &ingest_runs::IngestRun) -> Option<Self> {
+        let (owner, name) = run.deleted_repository.clone()?;
+        let namespace = format!("repo:{owner}/{name}");
+        Some(Self { owner, name, namespace, is_ready: false, source_ref: String::new() })
+    }
+}
+
 async fn index_run(
     ctx: &ProjectContext,
     run: ingest_runs::IngestRun,
-    repository: Repository,
+    repository: RepositoryState,
 ) -> Result<IngestRun, Error> {
     let queue = ctx.queue().await?;
     Ok(IngestRun {
@@ -169,7 +198,7 @@ async fn index_run(
         repo_name: repository.name,
         namespace: repository.namespace,
         status: run.status,
-        is_ready: repository.indexed_at.is_some(),
+        is_ready: repository.is_ready,
         attempt: run.attempt,
         max_attempts: run.max_attempts,
         files_total: run.counts.files_total,
@@ -177,6 +206,8 @@ async fn index_run(
         files_changed: run.counts.files_changed,
         files_deleted: run.counts.files_deleted,
         files_skipped: run.counts.files_skipped,
+        failed_files: run.counts.failed_files,
+        file_errors: run.counts.file_errors.into_iter().map(file_error).collect(),
         chunks_written: run.counts.chunks_written,
         chunks_reused: run.counts.chunks_reused,
         pending_vectors: queue.pending,
@@ -187,6 +218,10 @@ async fn index_run(
         completed_at: run.completed_at,
         source_ref: repository.source_ref,
     })
+}
+
+fn file_error(error: ingest_runs::FileError) -> FileError {
+    FileError { path: error.path, cause: error.cause }
 }
 
 /// Returns the time that is left at the current pace.

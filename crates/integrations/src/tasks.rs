@@ -16,7 +16,7 @@ use mc_store::pull_requests::{self, PullRequestFilter};
 use mc_store::tasks::{self, NewTask, TaskLink};
 use serde_json::json;
 
-use crate::Error;
+use crate::{Error, issue_reference};
 
 /// Stores issues as their tracker has them now, all or none.
 pub async fn sync(ctx: &ProjectContext, request: SyncTasks) -> Result<SyncTasksResponse, Error> {
@@ -41,7 +41,8 @@ pub async fn sync(ctx: &ProjectContext, request: SyncTasks) -> Result<SyncTasksR
     Ok(response)
 }
 
-/// Links a dialog and records to a task, which is created if no tracker has sent it yet. Linking
+/// Links a dialog and records to a task, which is created if no tracker has sent it yet. A URL, or
+/// a number without its repository, is resolved to the tracker's id, or rejected. Linking
 /// records of the team requires the role that may save for the team.
 pub async fn link(ctx: &ProjectContext, request: LinkTask) -> Result<LinkTaskResponse, Error> {
     if !request.record_ids.is_empty() && !ctx.allows(Permission::Write) {
@@ -49,10 +50,9 @@ pub async fn link(ctx: &ProjectContext, request: LinkTask) -> Result<LinkTaskRes
     }
     let request = LinkIssue {
         project: ctx.project.id,
-        task_external_id: request.task_external_id.into(),
+        task_external_id: issue_reference::resolve(ctx, request.task_external_id.as_str()).await?,
         dialog: request.dialog_id,
         moves_any: ctx.allows(Permission::Curate),
-        developer: None,
         records: request.record_ids.into_items(),
     };
     let linked = mc_memory::link_issue(&ctx.memory, &request).await?;

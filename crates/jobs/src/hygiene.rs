@@ -101,7 +101,7 @@ impl BackgroundJob for ScheduleHygiene {
         let mut tx = store.begin().await?;
         let projects = hygiene::request_everywhere(&mut tx, task, &key).await?;
         tx.commit().await?;
-        tracing::info!(hygiene.task = %task, projects, "hygiene task enqueued");
+        tracing::debug!(hygiene.task = %task, projects, "hygiene task enqueued");
         Ok(())
     }
 }

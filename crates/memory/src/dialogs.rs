@@ -42,19 +42,17 @@ pub struct SaveDialog {
     pub distilled: Option<String>,
 }
 
-/// A link between a task, a dialog and records.
+/// A link between a task and a dialog, records, or both.
 #[derive(Debug, Clone)]
 pub struct LinkIssue {
     /// Project of the task.
     pub project: ProjectId,
     /// Task, by the tracker's id; one not synced yet is stored with its id alone.
     pub task_external_id: String,
-    /// Dialog; by default the task's newest empty one, else a new one.
+    /// Dialog that belongs to the task.
     pub dialog: Option<DialogId>,
     /// Whether dialogs of others may be moved to the task.
     pub moves_any: bool,
-    /// Developer of a new dialog.
-    pub developer: Option<String>,
     /// Records that belong to the task.
     pub records: Vec<RecordId>,
 }
@@ -64,8 +62,8 @@ pub struct LinkIssue {
 pub struct Linked {
     /// The task, as far as it is known.
     pub task: Task,
-    /// The dialog.
-    pub dialog: DialogId,
+    /// The dialog that was linked.
+    pub dialog: Option<DialogId>,
     /// The records that were linked.
     pub records: Vec<RecordId>,
     /// Requested records that do not exist or are not live in this project.
@@ -178,29 +176,14 @@ pub async fn link_issue(ctx: &MemoryContext, request: &LinkIssue) -> Result<Link
     Ok(Linked { task, dialog, records, unknown })
 }
 
-async fn link_dialog(tx: &mut Tx, request: &LinkIssue, task: TaskId) -> Result<DialogId, Error> {
-    if let Some(dialog) = request.dialog {
-        let linked = dialogs::link(tx, request.project, dialog, task, request.moves_any).await?;
-        return if linked { Ok(dialog) } else { Err(Error::UnknownDialog(dialog)) };
-    }
-    // The task's row stays locked, so two concurrent calls do not both create a dialog.
-    if let Some(dialog) = dialogs::find_empty(tx, request.project, task).await? {
-        return Ok(dialog);
-    }
-    let id = DialogId::generate();
-    let developer = request.developer.as_ref().map(|name| mc_sanitizer::mask(name).text);
-    let dialog = NewDialog {
-        id,
-        task: Some(task),
-        developer: developer.as_ref(),
-        messages: &[],
-        distilled: &Sanitized::default(),
-        is_searchable: false,
-        saved_by: None,
-        replaces_any: false,
-    };
-    dialogs::put(tx, request.project, &dialog).await?;
-    Ok(id)
+async fn link_dialog(
+    tx: &mut Tx,
+    request: &LinkIssue,
+    task: TaskId,
+) -> Result<Option<DialogId>, Error> {
+    let Some(dialog) = request.dialog else { return Ok(None) };
+    let linked = dialogs::link(tx, request.project, dialog, task, request.moves_any).await?;
+    if linked { Ok(Some(dialog)) } else { Err(Error::UnknownDialog(dialog)) }
 }
 
 /// A masked dialog with the policy's decision.

@@ -10,8 +10,24 @@ pub enum Error {
         "the database can't be reached; see that it runs (`memory-copilot doctor`), then try again"
     )]
     Unavailable(#[source] sqlx::Error),
+    /// The server of a connection URL accepts no connection.
+    #[error("the database server {server} can't be reached ({cause})")]
+    NotConnected {
+        /// Host and port, or the directory of the socket.
+        server: String,
+        /// What the last attempt ended with.
+        cause: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// The server of a connection URL rejects the login or the database that the URL names.
+    #[error("the database server {server} rejects the connection: {message}")]
+    ConnectionRejected {
+        /// Host and port, or the directory of the socket.
+        server: String,
+        /// Message of the server, which names the user or the database.
+        message: String,
+    },
     /// The connection URL can't be parsed. The message omits it, since it may hold a password.
-    #[error("the database URL is not of the form postgres://user:password@host:port/database")]
+    #[error("the database URL is not of the form postgres://USER:PASSWORD@HOST:PORT/DATABASE")]
     BadUrl,
     /// The server is too old, lacks an extension, or is not configured as the service needs it.
     #[error("{0}")]
@@ -54,10 +70,12 @@ impl From<sqlx::Error> for Error {
 impl Classified for Error {
     fn kind(&self) -> ErrorKind {
         match self {
-            Self::Unavailable(_) => ErrorKind::Unavailable,
-            Self::BadUrl | Self::UnsupportedServer(_) | Self::Migration(_) | Self::Statement(_) => {
-                ErrorKind::Internal
-            }
+            Self::Unavailable(_) | Self::NotConnected { .. } => ErrorKind::Unavailable,
+            Self::ConnectionRejected { .. }
+            | Self::BadUrl
+            | Self::UnsupportedServer(_)
+            | Self::Migration(_)
+            | Self::Statement(_) => ErrorKind::Internal,
         }
     }
 }

@@ -1,9 +1,19 @@
 //! Connections to the server, and the check of its version.
 
-use sqlx::postgres::{PgConnectOptions, PgConnection, PgPoolOptions};
+use std::io::ErrorKind;
+use std::time::Duration;
+
+use sqlx::error::DatabaseError;
+use sqlx::postgres::{PgConnectOptions, PgConnection};
 use sqlx::{ConnectOptions as _, Connection};
+use tokio::time::{Instant, sleep, timeout_at};
 
 use crate::{CONNECT_TIMEOUT, Error};
+
+/// Timeout of a single attempt that a person waits for.
+const INSPECT_TIMEOUT: Duration = Duration::from_secs(3);
+/// Interval between attempts to connect.
+const RETRY_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Oldest supported major version of PostgreSQL.
 pub const MIN_POSTGRES: i32 = 16;
@@ -66,9 +76,10 @@ pub async fn identity(connection: &mut PgConnection) -> Result<String, Error> {
     .await?)
 }
 
-/// Checks the server at a URL as the service does at its start, and returns its versions.
+/// Checks the server at a URL as the service does at its start, but connects only once, and returns
+/// its versions.
 pub async fn inspect(url: &str) -> Result<Versions, Error> {
-    let mut connection = connect(url).await?;
+    let mut connection = attempt(&options(url)?, Instant::now() + INSPECT_TIMEOUT).await?;
     check(&mut connection).await?;
     let versions = versions(&mut connection).await?;
     connection.close().await?;
@@ -78,11 +89,53 @@ pub async fn inspect(url: &str) -> Result<Versions, Error> {
 /// Opens a connection; retries for [`CONNECT_TIMEOUT`], since the server may start with the
 /// service.
 pub(crate) async fn connect(url: &str) -> Result<PgConnection, Error> {
+    let options = options(url)?;
+    let deadline = Instant::now() + CONNECT_TIMEOUT;
+    loop {
+        match attempt(&options, deadline).await {
+            Err(Error::NotConnected { .. }) if Instant::now() + RETRY_INTERVAL < deadline => {
+                sleep(RETRY_INTERVAL).await;
+            }
+            result => return result,
+        }
+    }
+}
+
+fn options(url: &str) -> Result<PgConnectOptions, Error> {
     let options: PgConnectOptions = url.parse().map_err(|_| Error::BadUrl)?;
     // Migrations and digests of all tables are slow by nature.
-    let options = options.disable_statement_logging();
-    let pool = PgPoolOptions::new().max_connections(1).acquire_timeout(CONNECT_TIMEOUT);
-    Ok(pool.connect_lazy_with(options).acquire().await?.detach())
+    Ok(options.disable_statement_logging())
+}
+
+/// Tries once to open a connection. The error names the server.
+async fn attempt(options: &PgConnectOptions, deadline: Instant) -> Result<PgConnection, Error> {
+    let attempt = timeout_at(deadline, PgConnection::connect_with(options)).await;
+    let cause = match attempt {
+        Ok(Ok(connection)) => return Ok(connection),
+        Ok(Err(cause)) => cause,
+        Err(_elapsed) => sqlx::Error::Io(ErrorKind::TimedOut.into()),
+    };
+    let server = server(options);
+    Err(match cause {
+        sqlx::Error::Database(error) if !is_starting(&*error) => {
+            Error::ConnectionRejected { server, message: error.message().to_owned() }
+        }
+        sqlx::Error::Io(cause) => Error::NotConnected { server, cause: cause.into() },
+        cause => Error::NotConnected { server, cause: cause.into() },
+    })
+}
+
+/// Returns whether the server starts or stops, and so rejects every connection for a moment.
+fn is_starting(error: &dyn DatabaseError) -> bool {
+    error.code().is_some_and(|code| code.starts_with("57P"))
+}
+
+/// Returns where the server is: it has neither the user nor the password.
+fn server(options: &PgConnectOptions) -> String {
+    match options.get_socket() {
+        Some(directory) => directory.display().to_string(),
+        None => format!("{}:{}", options.get_host(), options.get_port()),
+    }
 }
 
 /// Rejects a server that is too old or lacks pgvector; the message names the fix.

@@ -3,7 +3,7 @@
 use mc_domain::{Classified, ErrorKind};
 use serde::de::DeserializeOwned;
 
-use crate::pool;
+use crate::{disk, pool};
 
 /// A result with an error of the store.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -17,6 +17,12 @@ pub enum Error {
         "the database can't be reached; check that it runs (`memory-copilot doctor`) and try again"
     )]
     Unavailable(#[source] sqlx::Error),
+    /// The database can't store anything.
+    #[error(
+        "the disk of the database is full; free space on it (with the embedded database, on the \
+         disk of data_dir), then try again"
+    )]
+    DiskFull(#[source] sqlx::Error),
     /// The database rolled the transaction back because of a concurrent one.
     #[error("the change was rolled back because of a concurrent change; try again")]
     RolledBack(#[source] sqlx::Error),
@@ -84,6 +90,7 @@ impl From<sqlx::Error> for Error {
                     None => Self::Statement(error),
                 }
             }
+            _ if disk::take_note(&error) => Self::DiskFull(error),
             _ if mc_postgres::is_rolled_back(&error) => Self::RolledBack(error),
             _ if mc_postgres::is_unavailable(&error) => Self::Unavailable(error),
             _ => Self::Statement(error),
@@ -104,7 +111,9 @@ impl From<mc_postgres::Error> for Error {
 impl Classified for Error {
     fn kind(&self) -> ErrorKind {
         match self {
-            Self::Unavailable(_) | Self::RolledBack(_) => ErrorKind::Unavailable,
+            Self::Unavailable(_) | Self::RolledBack(_) | Self::DiskFull(_) => {
+                ErrorKind::Unavailable
+            }
             Self::AlreadyExists { .. }
             | Self::LocationConflict { .. }
             | Self::DeletedConcurrently

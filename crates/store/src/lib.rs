@@ -2,6 +2,7 @@
 
 pub mod audit;
 mod auth;
+pub mod disk;
 mod error;
 mod ingest;
 pub mod jobs;

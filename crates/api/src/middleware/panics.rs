@@ -15,5 +15,5 @@ pub fn as_problem(panic: Box<dyn Any + Send + 'static>) -> Response {
         .or_else(|| panic.downcast_ref::<&str>().copied())
         .unwrap_or("a panic without a message");
     tracing::error!(error.cause = message, "handler panicked");
-    Problem::internal().into_response()
+    Problem::internal().logged().into_response()
 }

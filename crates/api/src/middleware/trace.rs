@@ -1,5 +1,6 @@
-//! A span and a log line for each request, with method, route, status and duration. Query strings,
-//! headers and bodies are not logged.
+//! A span and a log line for each request, with method, route, status and duration: at debug, or as
+//! a warning if the service failed and nothing else says so. Query strings, headers and bodies are
+//! not logged.
 
 use std::time::Instant;
 
@@ -9,6 +10,7 @@ use axum::response::Response;
 use tracing::{Instrument as _, Span, field};
 
 use super::request_id::RequestId;
+use crate::problem::Problem;
 
 /// Runs a request inside a span with its id.
 pub async fn trace_request(request: Request, next: Next) -> Response {
@@ -19,11 +21,13 @@ pub async fn trace_request(request: Request, next: Next) -> Response {
     let status = response.status();
     span.record("http.status", status.as_u16());
     let duration_ms = started.elapsed().as_millis();
+    let is_unexplained = status.is_server_error()
+        && !response.extensions().get::<Problem>().is_some_and(Problem::is_logged);
     span.in_scope(|| {
-        if status.is_server_error() {
+        if is_unexplained {
             tracing::warn!(http.duration_ms = duration_ms, "request failed");
         } else {
-            tracing::info!(http.duration_ms = duration_ms, "request completed");
+            tracing::debug!(http.duration_ms = duration_ms, "request completed");
         }
     });
     response

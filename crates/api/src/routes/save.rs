@@ -49,7 +49,20 @@ pub async fn save(
         }
     }
     let request = domain_request(request, &here.project, &caller, saves_for_team)?;
-    Ok(Json(response(mc_memory::save(&here.memory, &request).await?)))
+    let saved = mc_memory::save(&here.memory, &request).await?;
+    let is_stored = saved.decision.record().is_some();
+    let mut response = response(saved);
+    response.notes.extend(index_note(&here.memory.search.keyword.status()).filter(|_| is_stored));
+    Ok(Json(response))
+}
+
+/// Returns the note about a saved record that keyword search does not find yet.
+fn index_note(index: &mc_search::Status) -> Option<String> {
+    index.is_disk_full.then(|| {
+        "the disk of the keyword index is full, so until there is space on it (data_dir), search \
+         finds this by its meaning only"
+            .to_owned()
+    })
 }
 
 /// Returns the trust of a saved record: at most the trust that the role gives.

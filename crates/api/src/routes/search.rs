@@ -6,6 +6,7 @@ use axum::Json;
 use axum::extract::State;
 use mc_contract::ValidationError;
 use mc_contract::number::TimeBudget;
+use mc_contract::number::rounded;
 use mc_contract::operations::search::{
     Adjustment, Explanation, RetrieverScore, SearchRequest, SearchResponse, SearchResult,
     SymbolMatch,
@@ -118,7 +119,7 @@ fn search_result(hit: Hit) -> SearchResult {
         matched_symbol: None,
         language: Some(indexed.language).filter(|language| !language.is_empty()),
         text: indexed.text,
-        score: hit.score,
+        score: rounded(hit.score),
         is_linked: false,
         is_proposed: false,
         trust,
@@ -134,17 +135,17 @@ fn explanation(explain: Explain) -> Explanation {
     let retriever = |found: mc_search::RetrieverRank| RetrieverScore {
         retriever: found.retriever.as_str().to_owned(),
         rank: found.rank,
-        score: found.score,
-        contribution: found.contribution,
+        score: rounded(found.score),
+        contribution: rounded(found.contribution),
     };
     let adjustment = |step: mc_search::Adjustment| Adjustment {
         name: step.step.as_str().to_owned(),
-        factor: step.factor,
+        factor: rounded(step.factor),
     };
     Explanation {
         retrievers: explain.retrievers.into_iter().map(retriever).collect(),
-        fused_score: explain.fused_score,
+        fused_score: rounded(explain.fused_score),
         adjustments: explain.adjustments.into_iter().map(adjustment).collect(),
-        adjusted_score: explain.adjusted_score,
+        adjusted_score: rounded(explain.adjusted_score),
     }
 }

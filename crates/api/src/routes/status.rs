@@ -6,7 +6,7 @@ use axum::Json;
 use axum::extract::State;
 use chrono::Utc;
 use mc_search::Phase;
-use mc_store::{server, vectors};
+use mc_store::{disk, server, vectors};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -17,6 +17,12 @@ use crate::problem::Problem;
 
 /// Time for the database to respond.
 const READY_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// The way out of a full disk.
+const FREE_DATABASE_DISK: &str = "free space on the disk of the database (with the embedded one, \
+    of data_dir); the service continues by itself within a minute";
+const FREE_INDEX_DISK: &str =
+    "free space on the disk of data_dir; the index catches up by itself within a minute";
 
 /// Health of the service.
 #[derive(Debug, Serialize, ToSchema)]
@@ -31,7 +37,7 @@ pub struct Health {
 #[schema(example = json!({
     "version": "0.1.0", "uptime_seconds": 86400, "postgres": "18.1", "pgvector": "0.8.1",
     "model": {"name": "multilingual-e5-small", "dimensions": 384},
-    "index": {"phase": "live", "passages": 12480}, "pending_vectors": 0
+    "index": {"phase": "live", "is_disk_full": false, "passages": 12480}, "pending_vectors": 0
 }))]
 pub struct Status {
     /// This service's version; for service administrators, as are those of its components.
@@ -56,6 +62,8 @@ pub struct Status {
 #[derive(Debug, Serialize, ToSchema)]
 pub struct KeywordIndex {
     phase: IndexPhase,
+    /// Whether it can't be written because its disk is full.
+    is_disk_full: bool,
     /// Indexed passages of all projects; for service administrators.
     #[serde(skip_serializing_if = "Option::is_none")]
     passages: Option<u64>,
@@ -95,22 +103,46 @@ pub async fn get_liveness() -> Json<Health> {
 
 /// Check that the service can serve requests.
 ///
-/// Returns `ok` if the database responds and the keyword index is complete, otherwise a problem
-/// with the status 503. It needs no token.
+/// Returns `ok` if the database responds, its disk is not full and the keyword index is complete
+/// and follows changes, otherwise a problem with the status 503 that names the cause. It needs no
+/// token.
 #[utoipa::path(
     get, path = "/readyz", tag = "service", security(()),
     responses((status = 200, description = "Ready", body = Health))
 )]
 pub async fn get_readiness(State(api): State<ApiState>) -> Result<Json<Health>, Problem> {
     let ping = tokio::time::timeout(READY_TIMEOUT, server::ping(&api.store)).await;
-    if !matches!(ping, Ok(Ok(()))) {
-        return Err(Problem::unavailable("the database does not respond"));
-    }
-    let phase = api.memory.search.keyword.status().phase;
-    if matches!(phase, Phase::Rebuilding | Phase::Incomplete) {
-        return Err(Problem::unavailable("the keyword index is being rebuilt"));
-    }
-    Ok(Json(Health { status: "ok" }))
+    let responds = matches!(ping, Ok(Ok(())));
+    let index = api.memory.search.keyword.status();
+    let problem = match (responds, disk::is_database_full()) {
+        (false, true) => Problem::unavailable("the database does not respond: its disk is full")
+            .hint(FREE_DATABASE_DISK),
+        (false, false) => Problem::unavailable("the database does not respond"),
+        (true, true) => {
+            Problem::unavailable("the disk of the database is full: nothing can be saved")
+                .hint(FREE_DATABASE_DISK)
+        }
+        (true, false) => match unready_index(&index) {
+            Some(problem) => problem,
+            None => return Ok(Json(Health { status: "ok" })),
+        },
+    };
+    Err(problem)
+}
+
+/// Returns the problem of a keyword index that lacks passages.
+fn unready_index(index: &mc_search::Status) -> Option<Problem> {
+    let detail = match (index.phase, index.is_disk_full) {
+        (Phase::Live, _) => return None,
+        (Phase::ReadOnly, true) => "the keyword index can't be written: its disk is full",
+        (Phase::ReadOnly, false) => "the keyword index can't be written",
+        (Phase::Rebuilding | Phase::Incomplete, true) => {
+            "the keyword index can't be rebuilt: its disk is full"
+        }
+        (Phase::Rebuilding | Phase::Incomplete, false) => "the keyword index is being rebuilt",
+    };
+    let problem = Problem::unavailable(detail);
+    Some(if index.is_disk_full { problem.hint(FREE_INDEX_DISK) } else { problem })
 }
 
 /// Get the state of the service.
@@ -157,6 +189,10 @@ impl KeywordIndex {
             Phase::ReadOnly => IndexPhase::ReadOnly,
             Phase::Incomplete => IndexPhase::Incomplete,
         };
-        Self { phase, passages: with_counts.then_some(status.passages) }
+        Self {
+            phase,
+            is_disk_full: status.is_disk_full,
+            passages: with_counts.then_some(status.passages),
+        }
     }
 }

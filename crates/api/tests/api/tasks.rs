@@ -93,30 +93,53 @@ async fn dialog_is_stored_linked_and_replaced_by_id() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn task_is_linked_to_a_given_or_a_new_dialog() {
+async fn task_is_linked_to_a_given_dialog_and_to_no_empty_one() {
     let api = TestApi::start().await;
     let link = json!({"project_key": "shop", "task_external_id": "CS-9"});
-    let first = api.post("/tasks/link", link.clone()).await.ok();
-    assert_eq!(first["task"]["external_id"], "CS-9");
-    assert_eq!(first["records_linked"], 0);
-
-    // A repeated request returns the same dialog while it has no messages.
-    let again = api.post("/tasks/link", link.clone()).await.ok();
-    assert_eq!(again["dialog_id"], first["dialog_id"]);
-    let spoken = json!({"project_key": "shop", "id": first["dialog_id"],
+    for _ in 0..2 {
+        let linked = api.post("/tasks/link", link.clone()).await.ok();
+        assert_eq!(linked["task"]["external_id"], "CS-9");
+        assert_eq!((&linked["records_linked"], linked.get("dialog_id")), (&json!(0), None));
+    }
+    assert_eq!(api.get("/projects/shop").await.ok()["dialogs"], 0);
+    let spoken = json!({"project_key": "shop",
         "messages": [{"role": "user", "content": "Why is the delay nil?"}]});
-    api.post("/dialogs", spoken).await.ok();
-    let next = api.post("/tasks/link", link.clone()).await.ok();
-    assert_ne!(next["dialog_id"], first["dialog_id"]);
+    let dialog = api.post("/dialogs", spoken).await.ok()["id"].clone();
 
     let mut named = link.clone();
-    named["dialog_id"] = first["dialog_id"].clone();
-    assert_eq!(api.post("/tasks/link", named.clone()).await.ok()["dialog_id"], first["dialog_id"]);
+    named["dialog_id"] = dialog.clone();
+    assert_eq!(api.post("/tasks/link", named.clone()).await.ok()["dialog_id"], dialog);
     named["dialog_id"] = json!(Uuid::now_v7());
     named["task_external_id"] = json!("CS-10");
     assert_eq!(api.post("/tasks/link", named).await.fault(404), "dialog_id");
     let untouched = api.get("/tasks/CS-10?project_key=shop").await;
     assert_eq!(untouched.fault(404), "external_id");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn issue_is_linked_by_its_url_or_number() {
+    let api = TestApi::start().await;
+    let link = |id: &str| json!({"project_key": "shop", "task_external_id": id});
+    let linked = async |id: &str| api.post("/tasks/link", link(id)).await;
+    let refused = linked("#12").await;
+    assert!(refused.body["detail"].to_string().contains("such as owner/name#12"));
+    assert_eq!(refused.fault(400), "task_external_id");
+    let refused = linked("https://git.example.org/acme/shop").await;
+    assert!(refused.body["detail"].to_string().contains("SHOP-12"), "{}", refused.body);
+    assert_eq!(refused.fault(400), "task_external_id");
+
+    let url = "https://github.com/acme/shop/issues/12";
+    assert_eq!(linked(url).await.ok()["task"]["external_id"], "acme/shop#12");
+    assert_eq!(linked("#12").await.ok()["task"]["external_id"], "acme/shop#12");
+    linked("acme/web#12").await.ok();
+    let detail = linked("#12").await.body["detail"].to_string();
+    assert!(detail.contains("more than one repository; give the full id"), "{detail}");
+
+    let hosted = json!({"project_key": "shop", "location": "https://93.184.215.14/acme/shop.git"});
+    api.post("/ingest/git", hosted).await.ok();
+    assert_eq!(linked("#13").await.ok()["task"]["external_id"], "acme/shop#13");
+    let names = "select string_agg(external_id, ' ' order by external_id) from tasks";
+    assert_eq!(api.text(names).await, "acme/shop#12 acme/shop#13 acme/web#12");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -145,8 +168,9 @@ async fn deleted_task_keeps_its_linked_records() {
     let mut told = sync("Nil delay");
     told["tasks"][0]["assignee"] = "vera".into();
     ann.post("/tasks/sync", told.clone()).await.ok();
-    let link = json!({"project_key": "shop", "task_external_id": "CS-214"});
-    let dialog = ann.post("/tasks/link", link).await.ok()["dialog_id"].clone();
+    let spoken = json!({"project_key": "shop", "task_external_id": "CS-214",
+        "messages": [{"role": "user", "content": "Why is the delay nil?"}]});
+    let dialog = ann.post("/dialogs", spoken).await.ok()["id"].clone();
     // As where nothing but links has named it.
     api.execute("update tasks set source_updated_at = null").await;
 

@@ -16,9 +16,6 @@ use crate::api_client::ApiClient;
 use crate::config::{Config, EmbeddingProvider};
 use crate::output::{self, Format, line, list, text};
 
-/// Time limit of the check of a configured database.
-const DATABASE_TIMEOUT: Duration = Duration::from_secs(3);
-
 /// Time limit of the check of a connector.
 const CONNECTOR_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -47,6 +44,7 @@ pub async fn run(config: &Config, format: Format) -> Result<()> {
         files::token(config),
         files::data_dir(config),
     ];
+    results.extend(files::disk(config));
     results.push(match &status {
         Ok(status) => good("service", format!("{} at {}", version(status), config.base_url())),
         Err(error) => bad("service", error.to_string(), "memory-copilot serve, or make run"),
@@ -56,6 +54,10 @@ pub async fn run(config: &Config, format: Format) -> Result<()> {
         results.extend(count_discarded(&remote).await);
         results.push(keyword_index(status));
     }
+    // Of a service that does not respond, the check of the service reports the error.
+    results.extend(remote.unready_reason().await.map(|reason| {
+        bad("readiness", reason, "follow the line above; GET /readyz returns 200 once it is ready")
+    }));
     results.extend(connectors(config).await);
     let failed = results.iter().filter(|f| !f.ok).count();
     match format {
@@ -92,19 +94,15 @@ async fn postgres(config: &Config) -> CheckResult {
 
 /// Connects as the service does, which rejects a server that is too old.
 async fn configured_server(url: &str) -> CheckResult {
-    let message = match tokio::time::timeout(DATABASE_TIMEOUT, server_version::inspect(url)).await {
-        Ok(Ok(versions)) => {
+    let message = match server_version::inspect(url).await {
+        Ok(versions) => {
             let advice = versions.advice().map(|advice| format!(" ({advice})")).unwrap_or_default();
             let Versions { postgres, pgvector } = versions;
             let message =
                 format!("configured, PostgreSQL {postgres} with pgvector {pgvector}{advice}");
             return good("database", message);
         }
-        Ok(Err(error)) => error.to_string(),
-        // The service itself tries for longer, since the database may be starting as well.
-        Err(_elapsed) => {
-            format!("no response from PostgreSQL within {} s", DATABASE_TIMEOUT.as_secs())
-        }
+        Err(error) => error.to_string(),
     };
     let fix = "check DATABASE_URL and that the server runs, or unset it to use the embedded one";
     bad("database", message, fix)
@@ -186,16 +184,23 @@ async fn connector(connector: &Connector) -> CheckResult {
 fn keyword_index(status: &Value) -> CheckResult {
     let fix = "free space on the disk of data_dir; the service's log has the error. The index \
                 catches up by itself";
+    let is_disk_full = status["index"]["is_disk_full"] == true;
+    let cause = if is_disk_full { ": its disk is full" } else { "" };
     match text(&status["index"], "phase") {
         "read_only" => bad(
             "index",
-            "the keyword index can't be written; recent changes are found by vectors only".into(),
+            format!(
+                "the keyword index can't be written{cause}; recent changes are found by vectors \
+                 only"
+            ),
             fix,
         ),
         "incomplete" => bad(
             "index",
-            "the keyword index is incomplete; passages missing from it are found by vectors only"
-                .into(),
+            format!(
+                "the keyword index is incomplete{cause}; passages missing from it are found by \
+                 vectors only"
+            ),
             fix,
         ),
         phase => good("index", format!("the keyword index is {phase}")),

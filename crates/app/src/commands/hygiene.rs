@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 
 use crate::api_client::ApiClient;
 use crate::cli::HygieneCommand;
-use crate::output::{self, Format, text, time};
+use crate::output::{self, Format, list, text, time};
+use crate::terminal;
 
 pub async fn run(command: HygieneCommand, remote: &ApiClient, format: Format) -> Result<()> {
     match command {
@@ -17,7 +18,7 @@ pub async fn run(command: HygieneCommand, remote: &ApiClient, format: Format) ->
         }
         HygieneCommand::Show { id, project } => {
             let report = remote.get(&project.path(&format!("hygiene-runs/{id}"))?, &[]).await?;
-            format.print(&report, output::json);
+            format.print(&report, report_text);
         }
         HygieneCommand::Run { task, project, dry_run, expiry_decision } => {
             let request = json!(RunHygiene { task, dry_run, expiry_decision });
@@ -47,6 +48,52 @@ fn reports(page: &Value) -> String {
     })
 }
 
+/// Formats a run with its findings, one a line.
+fn report_text(report: &Value) -> String {
+    let dry = if report["dry_run"] == true { " (dry run, nothing was changed)" } else { "" };
+    let requester = report["requested_by"].as_str().unwrap_or("the schedule");
+    let counts = match counts(report) {
+        counts if counts.is_empty() => "none".to_owned(),
+        counts => counts,
+    };
+    let mut lines = vec![
+        format!("{}{dry}", text(report, "task")),
+        format!("requested {} by {requester}", time(report, "requested_at", 19)),
+        format!(
+            "started   {}, completed {}",
+            time(report, "started_at", 19),
+            time(report, "completed_at", 19)
+        ),
+        format!("counts    {counts}"),
+    ];
+    if let Some(error) = report["last_error"].as_str() {
+        lines.push(format!("error     {error}"));
+    }
+    let findings = list(report, "findings");
+    if !findings.is_empty() {
+        lines.push(format!("findings  {}", findings.len()));
+    }
+    lines.extend(findings.iter().map(|finding| format!("  - {}", shown(finding))));
+    lines.iter().map(terminal::line).collect::<Vec<_>>().join("\n")
+}
+
+/// Formats a part of a finding, whose shape depends on the task, without the signs of JSON.
+fn shown(value: &Value) -> String {
+    match value {
+        Value::Null => "-".to_owned(),
+        Value::String(text) => text.clone(),
+        Value::Array(items) => items.iter().map(shown).collect::<Vec<_>>().join(", "),
+        Value::Object(fields) => {
+            let fields = fields.iter().map(|(name, value)| match value {
+                Value::Object(_) => format!("{name} ({})", shown(value)),
+                value => format!("{name} {}", shown(value)),
+            });
+            fields.collect::<Vec<_>>().join("; ")
+        }
+        Value::Bool(_) | Value::Number(_) => value.to_string(),
+    }
+}
+
 /// Returns the counts above zero.
 fn counts(report: &Value) -> String {
     let counts = report["counts"].as_object().into_iter().flatten();
@@ -57,6 +104,27 @@ fn counts(report: &Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn run_is_shown_as_text_with_its_findings() {
+        let report = json!({
+            "id": "1", "task": "duplicates", "dry_run": true, "requested_by": "vera",
+            "requested_at": "2026-11-20T10:00:00Z", "started_at": "2026-11-20T10:00:01Z",
+            "counts": {"clusters": 1, "records": 0},
+            "findings": [{"keep": "r1", "same": ["r2", "r3"], "similarity": 0.92},
+                         {"record": "r4", "why": {"path": "a\nb", "is_gone": true}}],
+        });
+        let expected = [
+            "duplicates (dry run, nothing was changed)",
+            "requested 2026-11-20T10:00:00 by vera",
+            "started   2026-11-20T10:00:01, completed -",
+            "counts    clusters 1",
+            "findings  2",
+            "  - keep r1; same r2, r3; similarity 0.92",
+            r"  - record r4; why (is_gone true; path a\nb)",
+        ];
+        assert_eq!(report_text(&report).lines().collect::<Vec<_>>(), expected);
+    }
 
     #[test]
     fn table_of_runs_shows_counts_and_requester() {

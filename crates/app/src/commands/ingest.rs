@@ -1,15 +1,17 @@
 //! `memory-copilot ingest`: requests an index run and follows it.
 
+use std::fmt::{self, Display, Formatter};
 use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
 
 use crate::api_client::ApiClient;
 use crate::cli::IngestArgs;
-use crate::output::{Format, line, number, replacement, text};
+use crate::output::{Format, line, list, number, one_line, replacement, text};
 use crate::terminal;
 
 /// Interval between requests for the status of the run.
@@ -17,18 +19,49 @@ const POLL_INTERVAL: Duration = Duration::from_millis(300);
 /// Interval of printed lines if there is no terminal.
 const PRINT_INTERVAL: Duration = Duration::from_secs(5);
 
-pub async fn run(args: IngestArgs, remote: &ApiClient, format: Format) -> Result<()> {
+pub async fn run(
+    args: IngestArgs,
+    remote: &ApiClient,
+    format: Format,
+    interrupt: impl FnOnce() -> Result<CancellationToken>,
+) -> Result<()> {
     remote.ensure_project(&args.project.project).await?;
     let request = request(&args)?;
     let mut status = remote.post("/ingest/git", request).await?;
     if !args.detach {
         let quiet = format == Format::Json;
-        status = follow(remote, status, args.wait_for_vectors, quiet).await?;
+        let run = text(&status, "ingest_id").to_owned();
+        let following = follow(remote, status, args.wait_for_vectors, quiet);
+        status = interrupt()?.run_until_cancelled(following).await.ok_or(Interrupted { run })??;
     }
     format.print(&status, readable);
-    match text(&status, "status") {
-        "FAILED" => bail!("the repository was not indexed: {}", reason(&status)),
-        _ => Ok(()),
+    check(&status)
+}
+
+/// The command stops following a run, and the service goes on with it.
+#[derive(Debug)]
+pub struct Interrupted {
+    run: String,
+}
+
+impl std::error::Error for Interrupted {}
+
+impl Display for Interrupted {
+    fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
+        let cancel = format!("memory-copilot {} {}", "repos cancel", self.run);
+        write!(out, "interrupted; the service continues the index run. `{cancel}` cancels it")
+    }
+}
+
+/// Returns an error for a run that failed, or that lacks files.
+fn check(status: &Value) -> Result<()> {
+    match (text(status, "status"), number(status, "failed_files")) {
+        ("FAILED", _) => bail!("the repository was not indexed: {}", reason(status)),
+        (_, 0) => Ok(()),
+        (_, 1) => bail!("1 file could not be read or stored; correct its cause, then ingest again"),
+        (_, failed) => bail!(
+            "{failed} files could not be read or stored; correct their causes, then ingest again"
+        ),
     }
 }
 
@@ -66,7 +99,6 @@ pub async fn follow(
         tokio::time::sleep(POLL_INTERVAL).await;
         status = remote.get(&path, &[]).await?;
     }
-    progress.finish();
     Ok(status)
 }
 
@@ -83,10 +115,12 @@ fn absolute(location: &str) -> Result<String> {
 
 /// Describes a run for a person.
 pub fn readable(status: &Value) -> String {
+    let is_failure = |reason: &str| matches!(reason, "failed" | "unreadable");
     let skipped: Vec<_> = status["files_skipped"]
         .as_object()
         .into_iter()
         .flatten()
+        .filter(|(reason, _)| !is_failure(reason))
         .map(|(reason, count)| format!("{count} {reason}"))
         .collect();
     let skipped = if skipped.is_empty() {
@@ -100,7 +134,7 @@ pub fn readable(status: &Value) -> String {
     };
     format!(
         "{} {}: {} files, {} changed, {} deleted; {} chunks new, {} reused{skipped}; {} vectors \
-        pending{failed}",
+        pending{failed}{}",
         text(status, "namespace"),
         text(status, "status"),
         number(status, "files_done"),
@@ -109,7 +143,22 @@ pub fn readable(status: &Value) -> String {
         number(status, "chunks_written"),
         number(status, "chunks_reused"),
         number(status, "pending_vectors"),
+        failed_files(status),
     )
+}
+
+/// Lists the first files that could not be read or stored, one a line.
+fn failed_files(status: &Value) -> String {
+    let errors = list(status, "file_errors");
+    let lines = errors.iter().map(|error| {
+        format!("\n  failed: {}: {}", one_line(error, "path"), one_line(error, "cause"))
+    });
+    let named: String = lines.collect();
+    let count = i64::try_from(errors.len()).unwrap_or(i64::MAX);
+    match number(status, "failed_files") - count {
+        more if more > 0 && !named.is_empty() => format!("{named}\n  and {more} more"),
+        _ => named,
+    }
 }
 
 /// Describes the failure of the last attempt if the run waits for the next one.
@@ -203,8 +252,10 @@ impl Progress {
         }
         self.printed_failure = Some(failure);
     }
+}
 
-    fn finish(&self) {
+impl Drop for Progress {
+    fn drop(&mut self) {
         self.bar.finish_and_clear();
     }
 }
@@ -238,6 +289,22 @@ mod tests {
         assert_eq!(moved["name"], "core");
         assert_eq!(moved["relocate"], true);
         assert_eq!(moved["ref"], "v1");
+    }
+
+    #[test]
+    fn run_with_failed_files_is_an_error_that_names_the_first() {
+        let status = json!({
+            "status": "SUCCEEDED", "namespace": "repo:local/a", "files_done": 14,
+            "files_skipped": {"unreadable": 12, "binary": 1}, "failed_files": 12,
+            "file_errors": [{"path": "a\nb.rs", "cause": "Permission denied (os error 13)"}],
+        });
+        let shown = readable(&status);
+        assert!(shown.contains("; skipped: 1 binary;"), "{shown}");
+        let expected = "\n  failed: a\\nb.rs: Permission denied (os error 13)\n  and 11 more";
+        assert!(shown.ends_with(expected), "{shown}");
+        let error = check(&status).expect_err("failed files").to_string();
+        assert!(error.starts_with("12 files could not be read or stored"), "{error}");
+        check(&json!({"status": "SUCCEEDED", "failed_files": 0})).expect("all are stored");
     }
 
     #[test]

@@ -9,6 +9,7 @@ use crate::api_client::ApiClient;
 use crate::cli::SaveArgs;
 use crate::input;
 use crate::output::{Format, list, one_line, text};
+use crate::terminal;
 
 pub async fn run(args: SaveArgs, remote: &ApiClient, format: Format) -> Result<()> {
     let mut content = args.content;
@@ -47,6 +48,8 @@ pub fn readable(response: &Value) -> String {
         let file = one_line(citation, "file");
         out.push_str(&format!("\ncites {file}: {}", text(citation, "verdict")));
     }
+    let notes = list(response, "notes").iter().filter_map(Value::as_str);
+    notes.for_each(|note| out.push_str(&format!("\nnote: {}", terminal::line(note))));
     out
 }
 
@@ -77,5 +80,11 @@ mod tests {
         assert_eq!(read("a.rb:3"), json!({"file": "a.rb", "line_start": 3, "line_end": 3}));
         assert_eq!(read("a.rb#A::B#c"), json!({"file": "a.rb", "symbol": "A::B#c"}));
         assert!(citation("a.rb:x").is_err());
+    }
+
+    #[test]
+    fn notes_of_a_save_are_printed() {
+        let saved = json!({"message": "created 1", "reason": "new", "notes": ["a\nb", "c"]});
+        assert_eq!(readable(&saved), "created 1: new\nnote: a\\nb\nnote: c");
     }
 }

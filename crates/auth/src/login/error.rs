@@ -70,7 +70,7 @@ impl ProviderHttpError {
         let reason = self.to_string();
         match self {
             Self::Address(_) | Self::Setup => Error::Settings(provider, reason),
-            Self::Late | Self::Broken | Self::Status(_) => Error::Unavailable(provider, reason),
+            Self::Late | Self::Broken | Self::Status { .. } => Error::Unavailable(provider, reason),
             Self::TooLarge | Self::Json => Error::BadAnswer(provider, reason),
         }
     }

@@ -9,6 +9,7 @@ use oauth2::{AsyncHttpClient, HttpRequest, HttpResponse};
 use reqwest::redirect;
 use serde::de::DeserializeOwned;
 use url::Url;
+use uuid::Uuid;
 
 /// Timeout of a request, from the first byte sent to the last one read.
 const TIMEOUT: Duration = Duration::from_secs(15);
@@ -36,12 +37,21 @@ pub(crate) enum ProviderHttpError {
     Broken,
     #[error("its response is larger than 512 KiB")]
     TooLarge,
-    #[error("it responded with status {0}")]
-    Status(StatusCode),
+    #[error("it responded with status {status}{}", of_request(*.request_id))]
+    Status { status: StatusCode, request_id: Option<Uuid> },
     #[error("its response is not the expected JSON")]
     Json,
     #[error("no HTTP client can be created")]
     Setup,
+}
+
+impl ProviderHttpError {
+    /// Returns the error of a response without success. A service of this kind names its requests.
+    fn of_response(response: &HttpResponse) -> Self {
+        let id = response.headers().get("x-request-id");
+        let request_id = id.and_then(|id| id.to_str().ok()?.parse().ok());
+        Self::Status { status: response.status(), request_id }
+    }
 }
 
 impl Http {
@@ -97,7 +107,7 @@ impl Http {
         let request = request.build().map_err(|_| ProviderHttpError::Broken)?;
         let response = self.execute(request).await?;
         if response.status() != StatusCode::OK {
-            return Err(ProviderHttpError::Status(response.status()));
+            return Err(ProviderHttpError::of_response(&response));
         }
         serde_json::from_slice(response.body()).map_err(|_| ProviderHttpError::Json)
     }
@@ -141,9 +151,18 @@ impl<'c> AsyncHttpClient<'c> for Http {
         Box::pin(async move {
             let request =
                 reqwest::Request::try_from(request).map_err(|_| ProviderHttpError::Broken)?;
-            self.execute(request).await
+            let response = self.execute(request).await?;
+            // The body of a failed server is no answer of the protocol.
+            if response.status().is_server_error() {
+                return Err(ProviderHttpError::of_response(&response));
+            }
+            Ok(response)
         })
     }
+}
+
+fn of_request(id: Option<Uuid>) -> String {
+    id.map(|id| format!(", request id {id}")).unwrap_or_default()
 }
 
 fn classify(error: &reqwest::Error) -> ProviderHttpError {

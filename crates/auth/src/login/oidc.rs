@@ -220,7 +220,7 @@ fn discovery_error(provider: &ProviderName, error: DiscoveryError<ProviderHttpEr
     match error {
         DiscoveryError::Request(error) => error.of(provider),
         DiscoveryError::Response(status, ..) if !status.is_success() => {
-            ProviderHttpError::Status(status).of(provider)
+            ProviderHttpError::Status { status, request_id: None }.of(provider)
         }
         DiscoveryError::Validation(_) => Error::Settings(
             provider.clone(),

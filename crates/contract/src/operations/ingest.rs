@@ -121,8 +121,9 @@ pub struct Repository {
     "ingest_id": "019a0000-0000-7000-8000-000000000009", "repo_owner": "acme",
     "repo_name": "shop", "namespace": "repo:acme/shop", "status": "RUNNING", "is_ready": false,
     "attempt": 1, "max_attempts": 3, "files_total": 812, "files_done": 406, "files_changed": 406,
-    "files_deleted": 0, "files_skipped": {"binary": 12}, "chunks_written": 3120,
-    "chunks_reused": 0, "pending_vectors": 2048, "failed_vectors": 0, "eta_seconds": 14,
+    "files_deleted": 0, "files_skipped": {"binary": 12},
+    "failed_files": 0, "file_errors": [], "chunks_written": 3120, "chunks_reused": 0,
+    "pending_vectors": 2048, "failed_vectors": 0, "eta_seconds": 14,
     "queued_at": "2026-11-20T10:00:00Z", "started_at": "2026-11-20T10:00:01Z",
     "completed_at": null, "source_ref": ""
 }))]
@@ -153,6 +154,11 @@ pub struct IngestRun {
     pub files_deleted: i32,
     /// Files that were skipped, by reason.
     pub files_skipped: BTreeMap<String, i32>,
+    /// Files and directories that could not be read or stored, and are not searchable as they are
+    /// now. A run that succeeds may have some; one that could read or store nothing fails.
+    pub failed_files: i32,
+    /// The first ten of them.
+    pub file_errors: Vec<FileError>,
     /// Chunks that were written.
     pub chunks_written: i32,
     /// Chunks that were kept with their vectors.
@@ -177,6 +183,17 @@ pub struct IngestRun {
     pub completed_at: Option<DateTime<Utc>>,
     /// The commit that was indexed last; empty outside git.
     pub source_ref: String,
+}
+
+/// A file or directory that could not be read or stored.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct FileError {
+    /// Its path in the repository; `.` is the repository's directory.
+    #[schema(example = "src/cart.rs")]
+    pub path: String,
+    /// Why.
+    #[schema(example = "Permission denied (os error 13)")]
+    pub cause: String,
 }
 
 /// Documents to store, all or none of them.

@@ -134,7 +134,7 @@ pub struct SearchResult {
     /// Text, with secrets and personal data masked.
     pub text: String,
     /// Rank score from 0 to 1, comparable within one response.
-    pub score: f32,
+    pub score: f64,
     /// Whether it is linked to an issue that the request names. Such results come first.
     #[serde(default, rename = "linked", skip_serializing_if = "std::ops::Not::not")]
     pub is_linked: bool,
@@ -173,11 +173,11 @@ pub struct Explanation {
     /// The rank and score of each retriever.
     pub retrievers: Vec<RetrieverScore>,
     /// Sum of the retrievers' contributions.
-    pub fused_score: f32,
+    pub fused_score: f64,
     /// Steps of the rerank that changed the score.
     pub adjustments: Vec<Adjustment>,
     /// The score after these steps.
-    pub adjusted_score: f32,
+    pub adjusted_score: f64,
 }
 
 /// The rank that a retriever gave to a result.
@@ -189,9 +189,9 @@ pub struct RetrieverScore {
     pub rank: usize,
     /// The retriever's own score: weight of names, BM25, cosine similarity, or how much similar
     /// past changes touched the file (1 for the file that they touched most).
-    pub score: f32,
+    pub score: f64,
     /// Its contribution to `fused_score`.
-    pub contribution: f32,
+    pub contribution: f64,
 }
 
 /// A step of the rerank that changed a score.
@@ -200,5 +200,5 @@ pub struct Adjustment {
     /// The step.
     pub name: String,
     /// The score was multiplied by it.
-    pub factor: f32,
+    pub factor: f64,
 }

@@ -143,10 +143,11 @@ pub struct TaskWithLinks {
 pub struct LinkTask {
     /// Key of the project.
     pub project_key: ProjectKey,
-    /// The tracker's own id. The task is created if no tracker has sent it yet.
+    /// The tracker's own id (`SHOP-12`, `owner/name#12`), or the issue's URL. `#12` is accepted if
+    /// the project has one repository or issue that it can mean. The task is created if no tracker
+    /// has sent it yet.
     pub task_external_id: IssueId,
-    /// An existing dialog of the caller; maintainers may name anyone's. When absent, the newest
-    /// empty dialog of the task, else a new one.
+    /// An existing dialog of the caller; maintainers may name anyone's.
     pub dialog_id: Option<DialogId>,
     /// Live records to link.
     #[serde(default)]
@@ -156,6 +157,7 @@ pub struct LinkTask {
 impl Request for LinkTask {}
 
 /// The result of a link.
+#[skip_serializing_none]
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[schema(example = json!({
     "task": {
@@ -170,8 +172,8 @@ impl Request for LinkTask {}
 pub struct LinkTaskResponse {
     /// The issue.
     pub task: Task,
-    /// The dialog that is linked to it.
-    pub dialog_id: DialogId,
+    /// The dialog that is linked to it; absent if the request names none.
+    pub dialog_id: Option<DialogId>,
     /// Number of records that are linked to it now.
     pub records_linked: usize,
     /// Ids of `record_ids` that are no live records of the project.

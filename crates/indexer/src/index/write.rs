@@ -1,5 +1,7 @@
 //! Batched writes of prepared files. Each file is written completely or not at all.
 
+use std::error::Error as _;
+
 use mc_domain::{Classified, ErrorKind};
 use mc_store::files::{self, Written};
 use mc_store::repositories::Repository;
@@ -74,6 +76,7 @@ impl<'a> Writer<'a> {
                         "storing the file failed; skipping it"
                     );
                     self.tracker.skipped(SkipReason::Failed);
+                    self.tracker.failed(&prepared.file.path, &rejection(&error));
                 }
                 Err(error) => return Err(error.into()),
             }
@@ -123,4 +126,10 @@ impl<'a> Writer<'a> {
 /// Returns whether the database rejected a row, and is not unavailable.
 fn is_caused_by_a_file(error: &mc_store::Error) -> bool {
     error.kind() == ErrorKind::Internal
+}
+
+/// Returns the database's message about a rejected row.
+fn rejection(error: &mc_store::Error) -> String {
+    let cause = error.source().map_or_else(|| error.to_string(), ToString::to_string);
+    format!("could not be stored: {cause}")
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use rustix::fs::FileType;
 
 use super::ignore_rules::Rules;
+use super::leftovers;
 use super::open::Entry;
 use super::{Candidate, IGNORED_DIRECTORIES, Limits, MAX_PATH_BYTES, Root, SkipReason, Tree};
 use crate::Error;
@@ -66,6 +67,12 @@ fn list_one(
         let is_ignored = rules.as_ref().is_some_and(|rules| rules.is_ignored(&path, is_directory));
         let is_protected = entry.identity().is_some_and(|identity| protected.contains(identity));
         if is_ignored || is_protected || is_never_entered(&entry.name, is_directory) {
+            continue;
+        }
+        let is_included =
+            rules.as_ref().is_some_and(|rules| rules.is_included(&path, is_directory));
+        if let Some(skip) = leftovers::reason(&entry.name, is_directory).filter(|_| !is_included) {
+            tree.skip(skip);
             continue;
         }
         match classify_entry(entry, &path, limits) {

@@ -76,6 +76,12 @@ impl Rules {
         verdicts.find_map(|verdict| verdict).unwrap_or_default()
     }
 
+    /// Returns whether `.mcpignore` includes the file or directory (`!.cursor`), even if it is left
+    /// out by default. `.gitignore` says what git tracks, not what is worth searching.
+    pub fn is_included(&self, path: &Path, is_directory: bool) -> bool {
+        self.verdict(|rules| &rules.own, path, is_directory) == Some(false)
+    }
+
     fn verdict(
         &self,
         kind: fn(&Self) -> &Gitignore,

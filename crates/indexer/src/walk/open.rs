@@ -16,6 +16,11 @@ use super::SkipReason;
 use crate::Error;
 use crate::protected::Identity;
 
+/// Flags that open a file below a directory, and follow no link.
+const FILE: OFlags = OFlags::RDONLY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+/// Flags that open a directory below another one.
+const DIRECTORY: OFlags = FILE.union(OFlags::DIRECTORY);
+
 /// Open directory, below which files are read. It stays the same directory if a link takes its
 /// place on the disk.
 #[derive(Debug)]
@@ -135,12 +140,30 @@ impl Root {
         if bytes.len() as u64 > max_bytes { Err(SkipReason::TooLarge) } else { Ok(bytes) }
     }
 
+    /// Tries again to read a file, or to list a directory, and returns why that fails. `None` if it
+    /// succeeds now.
+    pub fn read_error(&self, path: &str) -> Option<std::io::Error> {
+        let _access = self.reader.map(UnprivilegedUser::access_files).transpose().ok()?;
+        let opened = match path {
+            "" => openat(&self.directory, ".", DIRECTORY, Mode::empty()),
+            path => self.open_path(path).ok()?,
+        };
+        let file = match opened {
+            Ok(opened) => File::from(opened),
+            Err(error) => return Some(error.into()),
+        };
+        match file.metadata() {
+            Ok(metadata) if metadata.is_dir() => Dir::read_from(&file).err().map(Into::into),
+            Ok(_) => (&file).read(&mut [0]).err(),
+            Err(error) => Some(error),
+        }
+    }
+
     /// Lists the directory at `path` (`/`-separated, empty for this one).
     pub(super) fn list(&self, path: &str) -> Result<Listing, SkipReason> {
         let _access = self.access()?;
-        let base = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::DIRECTORY;
         let directory = match path {
-            "" => openat(&self.directory, ".", base, Mode::empty()).map_err(reason)?,
+            "" => openat(&self.directory, ".", DIRECTORY, Mode::empty()).map_err(reason)?,
             path => self.open_below(path)?,
         };
         let mut listing = Listing { entries: Vec::new(), is_complete: true };
@@ -167,9 +190,13 @@ impl Root {
 
     /// Opens the file or directory at `path`, one path component at a time.
     fn open_below(&self, path: &str) -> Result<OwnedFd, SkipReason> {
-        let base = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        self.open_path(path)?.map_err(reason)
+    }
+
+    /// Like [`Self::open_below`]; the inner result has the error of the operating system.
+    fn open_path(&self, path: &str) -> Result<rustix::io::Result<OwnedFd>, SkipReason> {
         // Without NONBLOCK, opening a pipe waits for its writer.
-        let as_file = base | OFlags::NONBLOCK;
+        let as_file = FILE | OFlags::NONBLOCK;
         let mut parts: Vec<&str> = path.split('/').collect();
         let name = parts.pop().ok_or(SkipReason::BadName)?;
         if parts.iter().chain([&name]).any(|part| matches!(*part, "" | "." | "..")) {
@@ -178,11 +205,13 @@ impl Root {
         let mut directory: Option<OwnedFd> = None;
         for part in parts {
             let parent = directory.as_ref().unwrap_or(&self.directory);
-            let next = openat(parent, part, base | OFlags::DIRECTORY, Mode::empty());
-            directory = Some(next.map_err(reason)?);
+            match openat(parent, part, DIRECTORY, Mode::empty()) {
+                Ok(next) => directory = Some(next),
+                Err(error) => return Ok(Err(error)),
+            }
         }
         let parent = directory.as_ref().unwrap_or(&self.directory);
-        openat(parent, name, as_file, Mode::empty()).map_err(reason)
+        Ok(openat(parent, name, as_file, Mode::empty()))
     }
 }
 

@@ -85,6 +85,18 @@ pub enum CoreError {
         /// Path of the token file.
         path: PathBuf,
     },
+    /// The service rejects the token of an environment variable, which precedes a login.
+    #[error(
+        "the service at {url} rejects the token in the environment variable {variable}, which \
+         precedes a login. Unset it to use your login (`memory-copilot login`) or the local token, \
+         or set a valid token there; an editor may set it in its MCP configuration (`env`)"
+    )]
+    VariableRefused {
+        /// URL of the service.
+        url: String,
+        /// Name of the variable.
+        variable: &'static str,
+    },
     /// The login has expired or was revoked.
     #[error(
         "you are not signed in at {url} ({why}). Run `memory-copilot login` in a terminal, then \
@@ -169,10 +181,20 @@ fn explain(status: StatusCode, problem: &Problem) -> String {
         Some(hint) => capitalized(&hint),
         // The text after a semicolon is already the next step.
         None if subject.contains("; ") => String::new(),
-        None => next_step(status, problem.request_id.as_deref()),
+        None => next_step(status).to_owned(),
     };
-    let stop = if subject.ends_with(['.', '!', '?']) { "" } else { "." };
-    format!("{subject}{stop} {next}").trim_end().to_owned()
+    let text = format!("{} {next}", ended(&subject)).trim_end().to_owned();
+    // The service's log has the cause of its own faults by the id.
+    match problem.request_id.as_deref().filter(|_| status.is_server_error()) {
+        Some(id) => format!("{} Request id: {id}.", ended(&text)),
+        None => text,
+    }
+}
+
+/// Ends a sentence.
+fn ended(text: &str) -> String {
+    let stop = if text.ends_with(['.', '!', '?']) { "" } else { "." };
+    format!("{text}{stop}")
 }
 
 /// Returns the hint for callers without an HTTP client: references to routes are removed or
@@ -205,22 +227,17 @@ fn capitalized(text: &str) -> String {
     }
 }
 
-fn next_step(status: StatusCode, request_id: Option<&str>) -> String {
+fn next_step(status: StatusCode) -> &'static str {
     match kind_of(status) {
         // The error already states the rule.
-        ErrorKind::Invalid => String::new(),
-        ErrorKind::Unauthenticated => "Check the token that this client sends.".into(),
-        ErrorKind::Forbidden => "Ask for access; the same call will be refused again.".into(),
-        ErrorKind::NotFound => "Check the name or id.".into(),
-        ErrorKind::Conflict => "Read it again, then decide.".into(),
-        ErrorKind::TooLarge => "Send less text.".into(),
-        ErrorKind::RateLimited | ErrorKind::Unavailable => {
-            "Wait a few seconds, then try again.".into()
-        }
-        ErrorKind::Internal => {
-            let request = request_id.map(|id| format!(" (request {id})")).unwrap_or_default();
-            format!("A fault of the service{request}: its log says more.")
-        }
+        ErrorKind::Invalid => "",
+        ErrorKind::Unauthenticated => "Check the token that this client sends.",
+        ErrorKind::Forbidden => "Ask for access; the same call will be refused again.",
+        ErrorKind::NotFound => "Check the name or id.",
+        ErrorKind::Conflict => "Read it again, then decide.",
+        ErrorKind::TooLarge => "Send less text.",
+        ErrorKind::RateLimited | ErrorKind::Unavailable => "Wait a few seconds, then try again.",
+        ErrorKind::Internal => "A fault of the service: its log says more.",
     }
 }
 
@@ -245,9 +262,10 @@ impl Classified for CoreError {
             | Self::TokenUnreadable { .. }
             | Self::Interrupted { .. }
             | Self::TimedOut { .. } => ErrorKind::Unavailable,
-            Self::NoToken | Self::TokenRefused { .. } | Self::SignInNeeded { .. } => {
-                ErrorKind::Unauthenticated
-            }
+            Self::NoToken
+            | Self::TokenRefused { .. }
+            | Self::VariableRefused { .. }
+            | Self::SignInNeeded { .. } => ErrorKind::Unauthenticated,
             Self::Refused { status, .. } => kind_of(*status),
             Self::BadAnswer { .. } => ErrorKind::Internal,
             Self::BadRequest => ErrorKind::Invalid,
@@ -337,15 +355,17 @@ mod tests {
     }
 
     #[test]
-    fn internal_error_has_its_request_id() {
-        let problem = Problem {
-            title: "Internal error".into(),
-            request_id: Some("r-1".into()),
-            ..Problem::default()
-        };
-        assert_eq!(
-            refused(500, problem),
-            "Internal error. A fault of the service (request r-1): its log says more."
-        );
+    fn every_fault_of_the_service_has_its_request_id() {
+        let with_id = |problem| Problem { request_id: Some("r-1".into()), ..problem };
+        let titled = Problem { title: "Internal error".into(), ..Problem::default() };
+        let full = "Internal error. A fault of the service: its log says more. Request id: r-1.";
+        assert_eq!(refused(500, with_id(titled.clone())), full);
+        let told = Problem { detail: "its disk is full; free space".into(), ..Problem::default() };
+        let expected = "its disk is full; free space. Request id: r-1.";
+        assert_eq!(refused(503, with_id(told.clone())), expected);
+        let hinted = Problem { hint: Some("free space".into()), ..told };
+        let expected = "its disk is full; free space. Free space. Request id: r-1.";
+        assert_eq!(refused(504, with_id(hinted)), expected);
+        assert_eq!(refused(404, with_id(titled)), "Internal error. Check the name or id.");
     }
 }

@@ -59,7 +59,8 @@ impl From<CoreError> for CallError {
         match error {
             CoreError::NotRunning { .. }
             | CoreError::TokenUnreadable { .. }
-            | CoreError::TokenRefused { .. } => Self::Unavailable(error),
+            | CoreError::TokenRefused { .. }
+            | CoreError::VariableRefused { .. } => Self::Unavailable(error),
             _ => Self::Core(error),
         }
     }

@@ -42,6 +42,11 @@ impl IndexDirectory {
         Some(self.root.join(id.to_string()))
     }
 
+    /// Returns whether the disk of the directory has no space for another segment.
+    pub fn is_disk_full(&self) -> bool {
+        mc_store::disk::is_full(&self.root)
+    }
+
     /// Creates an empty directory for a new generation.
     pub fn create_generation(&self) -> Result<PathBuf, Error> {
         let path = self.root.join(uuid::Uuid::now_v7().to_string());

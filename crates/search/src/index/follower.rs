@@ -150,11 +150,16 @@ impl Follower {
 
     /// Logs a failed write and sets the phase, so that searches report the incomplete index.
     fn report_failure(&self, phase: Phase, error: &Error) {
+        let is_disk_full = self.directory.is_disk_full();
         tracing::error!(
             error = error as &dyn std::error::Error,
-            "writing the keyword index failed; will retry; check the disk space of its directory"
+            disk.is_full = is_disk_full,
+            "writing the keyword index failed; will retry"
         );
-        self.shared.status.send_modify(|status| status.phase = phase);
+        self.shared.status.send_modify(|status| {
+            status.phase = phase;
+            status.is_disk_full = is_disk_full;
+        });
     }
 }
 
@@ -372,7 +377,8 @@ fn publish_following(shared: &Shared, generation: &SharedGeneration, cursor: Fee
     let snapshot = generation.snapshot();
     let passages = snapshot.reader.searcher().num_docs();
     shared.publish(snapshot);
-    shared.status.send_replace(Status { phase: Phase::Live, passages, cursor });
+    let live = Status { phase: Phase::Live, is_disk_full: false, passages, cursor };
+    shared.status.send_replace(live);
 }
 
 /// Runs a call of tantivy on a blocking thread.

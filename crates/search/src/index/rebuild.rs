@@ -76,7 +76,9 @@ async fn fill(
             if is_commit_due { generation.commit(cursor) } else { Ok(()) }
         })
         .await?;
-        shared.status.send_replace(Status { phase: Phase::Rebuilding, passages: count, cursor });
+        shared.status.send_modify(|status| {
+            *status = Status { phase: Phase::Rebuilding, passages: count, cursor, ..*status };
+        });
         if is_commit_due {
             tracing::info!(index.passages = count, "keyword index rebuilding");
         }

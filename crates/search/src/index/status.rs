@@ -7,6 +7,8 @@ use mc_store::change_feed::FeedCursor;
 pub struct Status {
     /// Whether the index is complete and writable.
     pub phase: Phase,
+    /// Whether a write failed last because the disk is full.
+    pub is_disk_full: bool,
     /// Number of passages, including those of a running rebuild.
     pub passages: u64,
     /// Position in the change feed.

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
 use mc_domain::{IngestRunId, IngestStatus, ProjectId, RepositoryId};
+use serde::{Deserialize, Serialize};
 
 use crate::error::{from_json, word};
 use crate::row::read;
@@ -31,8 +32,10 @@ pub struct IngestRun {
     pub id: IngestRunId,
     /// Project that it belongs to.
     pub project: ProjectId,
-    /// Repository that is indexed.
-    pub repository: RepositoryId,
+    /// Repository that is indexed; `None` if it was deleted because its only runs failed.
+    pub repository: Option<RepositoryId>,
+    /// Owner and name of the repository that was deleted.
+    pub deleted_repository: Option<(String, String)>,
     /// Queued, running, succeeded or failed.
     pub status: IngestStatus,
     /// Attempts so far.
@@ -68,10 +71,23 @@ pub struct Counts {
     pub files_deleted: i32,
     /// Files skipped, by reason.
     pub files_skipped: BTreeMap<String, i32>,
+    /// Files that could not be read or stored. They are in `files_skipped`, too.
+    pub failed_files: i32,
+    /// The first of them.
+    pub file_errors: Vec<FileError>,
     /// New chunks.
     pub chunks_written: i32,
     /// Unchanged chunks, which keep their vectors.
     pub chunks_reused: i32,
+}
+
+/// A file that could not be read or stored.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileError {
+    /// Path in the repository, masked; `.` for the repository's directory.
+    pub path: String,
+    /// Error of the operating system, the parser or the database.
+    pub cause: String,
 }
 
 /// Returns the run with this id.
@@ -83,8 +99,9 @@ async fn fetch(executor: impl sqlx::PgExecutor<'_>, id: IngestRunId) -> Result<O
     let row = sqlx::query_as!(
         Row,
         "select id, project_id, repository_id, status, attempt, max_attempts, requested_ref,
-             files_total, files_done, files_changed, files_deleted, files_skipped, chunks_written,
-             chunks_reused, last_error, queued_at, started_at, completed_at
+             files_total, files_done, files_changed, files_deleted, files_skipped, failed_files,
+             file_errors, chunks_written, chunks_reused, last_error, queued_at, started_at,
+             completed_at, deleted_repository
          from ingest_runs where id = $1",
         id.0
     )
@@ -102,8 +119,9 @@ pub async fn of_repository(
     let rows = sqlx::query_as!(
         Row,
         "select id, project_id, repository_id, status, attempt, max_attempts, requested_ref,
-             files_total, files_done, files_changed, files_deleted, files_skipped, chunks_written,
-             chunks_reused, last_error, queued_at, started_at, completed_at
+             files_total, files_done, files_changed, files_deleted, files_skipped, failed_files,
+             file_errors, chunks_written, chunks_reused, last_error, queued_at, started_at,
+             completed_at, deleted_repository
          from ingest_runs where repository_id = $1 order by queued_at desc limit $2",
         repository.0,
         limit
@@ -116,7 +134,7 @@ pub async fn of_repository(
 struct Row {
     id: uuid::Uuid,
     project_id: uuid::Uuid,
-    repository_id: uuid::Uuid,
+    repository_id: Option<uuid::Uuid>,
     status: String,
     attempt: i32,
     max_attempts: i32,
@@ -126,12 +144,15 @@ struct Row {
     files_changed: i32,
     files_deleted: i32,
     files_skipped: serde_json::Value,
+    failed_files: i32,
+    file_errors: serde_json::Value,
     chunks_written: i32,
     chunks_reused: i32,
     last_error: Option<serde_json::Value>,
     queued_at: DateTime<Utc>,
     started_at: Option<DateTime<Utc>>,
     completed_at: Option<DateTime<Utc>>,
+    deleted_repository: Option<Vec<String>>,
 }
 
 impl Row {
@@ -139,13 +160,21 @@ impl Row {
         let counts = read!(self => Counts {
             files_total, files_done, files_changed, files_deleted,
             files_skipped: from_json("ingest_runs.files_skipped", self.files_skipped)?,
+            failed_files, file_errors: from_json("ingest_runs.file_errors", self.file_errors)?,
             chunks_written, chunks_reused
         });
         read!(self => IngestRun {
             id: self.id.into(), project: self.project_id.into(),
-            repository: self.repository_id.into(), status: word(&self.status)?, attempt,
-            max_attempts, is_resumed: false, requested_ref, counts: counts?, last_error, queued_at,
+            repository: self.repository_id.map(Into::into),
+            deleted_repository: deleted_repository(self.deleted_repository),
+            status: word(&self.status)?, attempt, max_attempts, is_resumed: false, requested_ref,
+            counts: counts?, last_error, queued_at,
             started_at, completed_at
         })
     }
+}
+
+/// Reads owner and name, which the database stores as two elements.
+fn deleted_repository(names: Option<Vec<String>>) -> Option<(String, String)> {
+    <[String; 2]>::try_from(names?).ok().map(|[owner, name]| (owner, name))
 }

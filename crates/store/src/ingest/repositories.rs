@@ -303,6 +303,41 @@ pub async fn remove(tx: &mut Tx, project: ProjectId, namespace: &str) -> Result<
     Ok(files.len() as u64)
 }
 
+/// Deletes the repository of a failed run if nothing of it was ever indexed and no other run of it
+/// may still do that. Its failed runs keep its name.
+pub(crate) async fn delete_never_indexed(tx: &mut Tx, run: IngestRunId) -> Result<()> {
+    // Locked before its runs are read: a concurrent request may add one.
+    let repository = sqlx::query_scalar!(
+        "select r.id from repositories r
+         where r.id = (select repository_id from ingest_runs where id = $1)
+           and r.indexed_at is null
+         for update",
+        run.0
+    )
+    .fetch_optional(&mut *tx.0)
+    .await?;
+    let Some(repository) = repository else { return Ok(()) };
+    let is_used = sqlx::query_scalar!(
+        r#"select exists (select from files where repository_id = $1)
+               or exists (select from ingest_runs
+                          where repository_id = $1 and status <> 'FAILED') as "is_used!""#,
+        repository
+    )
+    .fetch_one(&mut *tx.0)
+    .await?;
+    if is_used {
+        return Ok(());
+    }
+    tx.run(sqlx::query!(
+        "update ingest_runs i
+         set repository_id = null, deleted_repository = array[r.owner, r.name]
+         from repositories r where r.id = $1 and i.repository_id = r.id",
+        repository
+    ))
+    .await?;
+    tx.run(sqlx::query!("delete from repositories where id = $1", repository)).await
+}
+
 /// Returns the repositories of a project with files that other rules masked
 /// ([`crate::policies::fingerprint`]), locked until the transaction ends. Call it before recording
 /// audit events: a request of a run locks the repository first and the audit chain then.

@@ -114,20 +114,6 @@ pub async fn link(
     .await
 }
 
-/// Returns the task's newest dialog without messages.
-pub async fn find_empty(tx: &mut Tx, project: ProjectId, task: TaskId) -> Result<Option<DialogId>> {
-    let id = sqlx::query_scalar!(
-        "select id from dialogs
-         where project_id = $1 and task_id = $2 and messages = '[]' and distilled = ''
-         order by created_at desc, id desc limit 1",
-        project.0,
-        task.0
-    )
-    .fetch_optional(&mut *tx.0)
-    .await?;
-    Ok(id.map(DialogId::from))
-}
-
 /// Returns whether the project has the dialog.
 pub async fn exists(store: &Store, project: ProjectId, dialog: DialogId) -> Result<bool> {
     Ok(sqlx::query_scalar!(

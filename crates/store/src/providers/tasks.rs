@@ -218,6 +218,21 @@ pub async fn find(store: &Store, project: ProjectId, external_id: &str) -> Resul
     })
 }
 
+/// Returns the ids of the project's tasks with this number in any repository (`owner/name#12`), at
+/// most four.
+pub async fn with_number(store: &Store, project: ProjectId, number: &str) -> Result<Vec<String>> {
+    Ok(sqlx::query_scalar!(
+        "select external_id from tasks
+         where project_id = $1 and split_part(external_id, '#', 2) = $2
+             and external_id like '_%#%'
+         order by external_id limit 4",
+        project.0,
+        number
+    )
+    .fetch_all(&mut *store.read().await?)
+    .await?)
+}
+
 /// Returns the dialogs and live records that are linked to the task.
 pub async fn linked(store: &Store, task: TaskId) -> Result<(Vec<DialogId>, Vec<RecordId>)> {
     let dialogs =

@@ -5,6 +5,9 @@ use std::io::ErrorKind;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 
+use indicatif::HumanBytes;
+use mc_store::disk;
+
 use super::{CheckResult, bad, good};
 use crate::config::Config;
 use crate::data_dir::permissions::{self, OpenPath};
@@ -24,6 +27,19 @@ pub(super) fn token(config: &Config) -> CheckResult {
         Ok(_) => bad("token", format!("{} can be read by others", path.display()), fix),
         Err(_) => bad("token", format!("{} does not exist", path.display()), fix),
     }
+}
+
+/// Checks that the disk of the data directory has space, if it is on this machine.
+pub(super) fn disk(config: &Config) -> Option<CheckResult> {
+    let dir = config.data_dir.as_path();
+    let free = HumanBytes(disk::free_bytes(dir).ok()?);
+    let dir_name = dir.display();
+    Some(if disk::is_full(dir) {
+        let message = format!("the disk of {dir_name} is full ({free} free)");
+        bad("disk", message, "free space on it; the service continues by itself within a minute")
+    } else {
+        good("disk", format!("{free} free for {dir_name}"))
+    })
 }
 
 /// Checks that other users can't use the files of the data directory.

@@ -6,7 +6,7 @@ use super::request::enqueue_job;
 use super::{Counts, IngestRun, fetch};
 use crate::audit::{self, NewEvent};
 use crate::error::word;
-use crate::{Error, Result, Store, Tx};
+use crate::{Error, Result, Store, Tx, repositories};
 
 /// The result of [`begin`].
 #[derive(Debug)]
@@ -125,7 +125,8 @@ pub async fn progress(
 ) -> Result<bool> {
     let done = sqlx::query!(
         "update ingest_runs set files_total = $3, files_done = $4, files_changed = $5,
-             files_deleted = $6, files_skipped = $7, chunks_written = $8, chunks_reused = $9
+             files_deleted = $6, files_skipped = $7, chunks_written = $8, chunks_reused = $9,
+             failed_files = $10, file_errors = $11
          where id = $1 and worker = $2 and status = 'RUNNING'",
         id.0,
         worker,
@@ -135,7 +136,9 @@ pub async fn progress(
         counts.files_deleted,
         serde_json::json!(counts.files_skipped),
         counts.chunks_written,
-        counts.chunks_reused
+        counts.chunks_reused,
+        counts.failed_files,
+        serde_json::json!(counts.file_errors)
     )
     .execute(&mut *store.plain().await?)
     .await?;
@@ -200,8 +203,9 @@ pub async fn cancel(store: &Store, id: IngestRunId, cancelled_by: &str) -> Resul
 }
 
 /// Ends an attempt with an error. The run waits for the next attempt of its job, or fails if
-/// `is_final` or if no attempts are left; the next run of the project is enqueued. Returns the new
-/// status.
+/// `is_final` or if no attempts are left; the next run of the project is enqueued. A repository
+/// that no run has indexed is deleted with its last run: its URL may be misspelt, and would keep
+/// the name from the right one. Returns the new status.
 pub async fn fail(
     store: &Store,
     id: IngestRunId,
@@ -226,7 +230,11 @@ pub async fn fail(
     )
     .fetch_optional(&mut *tx.0)
     .await?;
+    let status = word(status.as_deref().unwrap_or("FAILED"))?;
+    if status == IngestStatus::Failed {
+        repositories::delete_never_indexed(&mut tx, id).await?;
+    }
     start_next(&mut tx, project).await?;
     tx.commit().await?;
-    word(status.as_deref().unwrap_or("FAILED"))
+    Ok(status)
 }
