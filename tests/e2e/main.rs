@@ -15,11 +15,15 @@ mod crash;
 mod credentials;
 mod data_dir;
 mod deny;
+mod embedding_models;
+#[path = "../embedding_server.rs"]
+mod embedding_server;
 mod encryption;
 mod full_disk;
 mod git;
 mod harness;
 mod history;
+mod hub;
 mod integrations;
 mod isolation_mutants;
 mod leaks;
@@ -32,6 +36,8 @@ mod repository;
 mod sign_in;
 mod start_stop;
 mod stdio;
+#[path = "../tiny_model.rs"]
+mod tiny_model;
 mod tools;
 mod untrusted_text;
 mod vocabulary;
