@@ -15,6 +15,9 @@ mod crash;
 mod credentials;
 mod data_dir;
 mod deny;
+mod embedding_models;
+#[path = "../embedding_server.rs"]
+mod embedding_server;
 mod encryption;
 mod faults;
 mod first_week;
@@ -22,6 +25,7 @@ mod full_disk;
 mod git;
 mod harness;
 mod history;
+mod hub;
 mod integrations;
 mod isolation_mutants;
 mod leaks;
@@ -34,6 +38,8 @@ mod repository;
 mod sign_in;
 mod start_stop;
 mod stdio;
+#[path = "../tiny_model.rs"]
+mod tiny_model;
 mod tools;
 mod untrusted_text;
 mod vocabulary;

@@ -92,8 +92,7 @@ impl BackgroundServices<'_> {
             hnsw::run(&store, &allowed, &stop).await;
         });
         let (store, stop) = handles();
-        running
-            .spawn("model retirement", models::retire_when_complete(models.clone(), store, stop));
+        running.spawn("embedding models", models::maintain(models.clone(), store, stop));
         let (store, stop) = handles();
         running.spawn("notifications", services::send_notifications(notifier, store, stop));
         let (store, stop) = handles();

@@ -18,13 +18,13 @@ use serde::{Deserialize, Serialize};
 use url::Url;
 
 use self::invalid::{VARIABLE_PREFIX, VARIABLE_SEPARATOR};
-use self::masked_url::masked_url;
 use self::sources::{
     YamlFile, bare_data_dir, default_cache_dir, default_config_dir, default_data_dir, usual_files,
 };
 use crate::connectors::Connectors;
 
 pub use self::jobs::Jobs;
+pub use self::masked_url::masked_url;
 pub use self::sections::*;
 
 /// Connections that the service needs: three for requests (saves, bundles of `recall`, reads), and
@@ -129,6 +129,13 @@ impl Config {
         ensure!(
             embedding.provider != EmbeddingProvider::Openai || !embedding.base_url.is_empty(),
             "embedding.base_url is empty; set the server's address up to /v1"
+        );
+        let previous = &embedding.previous;
+        ensure!(
+            previous.api_key_env.is_empty() || !previous.base_url.is_empty(),
+            "embedding.previous.base_url is empty; set it to the URL of the server whose key is in \
+             {}: a key is sent to its own server only",
+            previous.api_key_env
         );
         ensure!(
             !(1..MIN_CONNECTIONS).contains(&self.database.max_connections),
@@ -270,6 +277,8 @@ impl Config {
         shown.database.url = masked_url(&shown.database.url);
         shown.redis.url = masked_url(&shown.redis.url);
         shown.embedding.base_url = masked_url(&shown.embedding.base_url);
+        let previous = &mut shown.embedding.previous;
+        previous.base_url = masked_url(&previous.base_url);
         shown.client.url = masked_url(&shown.client.url);
         Ok(serde_norway::to_string(&shown)?)
     }

@@ -4,6 +4,9 @@
 mod api_client;
 mod audit_heads;
 mod background;
+#[cfg(test)]
+#[path = "../../../tests/cache.rs"]
+mod cache;
 mod cli;
 mod commands;
 mod config;
@@ -11,6 +14,9 @@ mod connectors;
 mod credentials;
 mod data_dir;
 mod database;
+#[cfg(test)]
+#[path = "../../../tests/embedding_server.rs"]
+mod embedding_server;
 mod encryption_key;
 mod input;
 mod logging;
@@ -23,6 +29,9 @@ mod prompt;
 mod redis;
 mod serve;
 mod terminal;
+#[cfg(test)]
+#[path = "../../../tests/tiny_model.rs"]
+mod tiny_model;
 mod token;
 mod worker;
 

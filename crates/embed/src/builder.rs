@@ -41,6 +41,17 @@ pub async fn open_known(
     finished(name, None, Local::start(source, runtime).await?, runtime).await
 }
 
+/// Returns whether [`open`] needs no download: for a model of the hub, whether its files are in the
+/// cache. Fails with [`Error::UnknownModel`] if the hub has no such model.
+pub fn is_downloaded(settings: &ProviderSettings) -> Result<bool, Error> {
+    match settings {
+        ProviderSettings::Hub { model, cache_dir } => {
+            Ok(Source::hub(model, cache_dir)?.is_downloaded())
+        }
+        ProviderSettings::Folder { .. } | ProviderSettings::OpenAi { .. } => Ok(true),
+    }
+}
+
 async fn finished(
     name: String,
     dimensions: Option<usize>,

@@ -22,8 +22,8 @@ pub enum Error {
     },
     /// The directory contains no model.
     #[error(
-        "can't read the embedding model's {}: {reason}; run `make setup`, or point the provider's \
-        `dir` at a directory with an ONNX model",
+        "can't read the embedding model's {}: {reason}; run `make setup`, or set embedding.dir to \
+        a directory with an ONNX model",
         path.display()
     )]
     ModelFile {
@@ -35,7 +35,7 @@ pub enum Error {
     /// A model cannot be downloaded from the Hugging Face hub.
     #[error(
         "can't get the model {model} from the hub: {reason}; check the network, set HF_ENDPOINT \
-        to a mirror, or use a local directory (`provider: local`)"
+        to a mirror, or use a local directory (embedding.provider: local)"
     )]
     Hub {
         /// The model's name.
@@ -43,12 +43,32 @@ pub enum Error {
         /// Message of the client.
         reason: String,
     },
-    /// The name is not a hub model that fastembed supports.
+    /// A file of a local model is damaged or incomplete.
     #[error(
-        "unknown model {0}; use the repository of a model that fastembed knows (for example \
-        intfloat/multilingual-e5-small), or a local directory (`provider: local`)"
+        "can't load the embedding model's {}: {reason}; the file is damaged or incomplete: \
+        {remedy}",
+        path.display()
     )]
-    UnknownModel(String),
+    DamagedModel {
+        /// The file, or the directory if the file is unknown.
+        path: PathBuf,
+        /// Message of the ONNX runtime or the tokenizer.
+        reason: String,
+        /// How to get the file again.
+        remedy: String,
+    },
+    /// The name is not that of a hub model that fastembed supports.
+    #[error(
+        "embedding.model is \"{model}\", which is no supported model of the hub; the nearest names \
+        are {nearest}; for other models, set embedding.provider to local and embedding.dir to a \
+        directory with an ONNX model"
+    )]
+    UnknownModel {
+        /// The unknown name.
+        model: String,
+        /// Supported names that are spelled most alike.
+        nearest: String,
+    },
     /// The local model failed on a text, or its thread ended.
     #[error("the embedding model {model} failed: {reason}")]
     Model {
@@ -119,11 +139,12 @@ impl Classified for Error {
         match self {
             Self::Library { .. }
             | Self::ModelFile { .. }
+            | Self::DamagedModel { .. }
             | Self::Hub { .. }
             | Self::Credentials { .. }
             | Self::Unavailable { .. } => ErrorKind::Unavailable,
             Self::RateLimited { .. } => ErrorKind::RateLimited,
-            Self::UnknownModel(_) | Self::Settings(_) => ErrorKind::Invalid,
+            Self::UnknownModel { .. } | Self::Settings(_) => ErrorKind::Invalid,
             Self::Model { .. } | Self::Refused { .. } | Self::BadAnswer { .. } => {
                 ErrorKind::Internal
             }

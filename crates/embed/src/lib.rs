@@ -4,6 +4,7 @@ mod builder;
 mod embedder;
 mod error;
 mod instruction_prefix;
+mod languages;
 mod local;
 mod openai;
 mod pipeline;
@@ -11,8 +12,9 @@ mod query_cache;
 mod settings;
 mod vector;
 
-pub use builder::{open, open_known};
+pub use builder::{is_downloaded, open, open_known};
 pub use embedder::{Embedder, ModelId, Purpose};
 pub use error::Error;
+pub use languages::is_multilingual;
 pub use query_cache::QueryCache;
 pub use settings::{ProviderSettings, RuntimeSettings};

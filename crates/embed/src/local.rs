@@ -5,6 +5,7 @@
 //! so a vector would depend on the other texts (cosine 0.99). Alone, a text always has the same
 //! vector, nothing is padded, and a query waits for one text at most.
 
+mod hub;
 mod model;
 mod priority_queue;
 mod runtime;

@@ -83,7 +83,9 @@ impl<P: EmbeddingBackend> Pipeline<P> {
     }
 
     fn key(&self, of: ProjectId, text: &str) -> [u8; 32] {
-        let named = Sha256::new().chain_update(&self.model.name).chain_update([0]);
+        let ModelId { name, dimensions } = &self.model;
+        let named = Sha256::new().chain_update(name).chain_update([0]);
+        let named = named.chain_update(dimensions.to_le_bytes());
         named.chain_update(of.0).chain_update(text).finalize().into()
     }
 }

@@ -48,6 +48,15 @@ pub enum ProviderSettings {
 }
 
 impl ProviderSettings {
+    /// Returns the settings without the source of a key, for comparisons.
+    #[must_use]
+    pub fn without_key(mut self) -> Self {
+        if let Self::OpenAi { api_key_env, api_key_file, .. } = &mut self {
+            (*api_key_env, *api_key_file) = (None, None);
+        }
+        self
+    }
+
     /// Returns whether texts leave this machine.
     pub fn is_remote(&self) -> bool {
         let Self::OpenAi { base_url, .. } = self else { return false };

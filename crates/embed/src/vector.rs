@@ -19,8 +19,8 @@ pub(crate) fn checked(
 fn normalized(model: &ModelId, mut vector: Vec<f32>) -> Result<Vec<f32>, Error> {
     if vector.len() != model.dimensions {
         let reason = format!(
-            "a vector of {} dimensions where {} are expected; its weights changed, or \
-            `dimensions` is wrong: register it under another name",
+            "a vector of {} dimensions where {} are expected; if its weights changed, restart the \
+            service, else correct embedding.dimensions",
             vector.len(),
             model.dimensions
         );

@@ -1,7 +1,8 @@
 //! Embeds the passages that have no vector yet.
 //!
-//! When the configured model changes, `vectors::enqueue_missing` queues every passage at startup.
-//! Vectors of the previous model stay searchable meanwhile (`mc_search::ActiveModels`).
+//! Each model has its own queue. When the configured model changes, `vectors::enqueue_missing`
+//! queues every passage for it at startup. Vectors of the previous model stay searchable meanwhile
+//! (`mc_search::ActiveModels`).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -112,7 +113,7 @@ fn pause(batch: &Batch, delay: &mut Duration) -> Option<Duration> {
 
 /// Embeds and stores one batch.
 pub async fn process_batch(ctx: &Context) -> Batch {
-    let backlog = match vectors::take_backlog(&ctx.store, BATCH, ctx.is_remote).await {
+    let backlog = match vectors::take_backlog(&ctx.store, &ctx.model, BATCH, ctx.is_remote).await {
         Ok(backlog) if backlog.is_empty() => return Batch::Empty,
         Ok(backlog) => backlog,
         Err(error) => {
@@ -120,7 +121,7 @@ pub async fn process_batch(ctx: &Context) -> Batch {
             return Batch::Unavailable;
         }
     };
-    let mut claimed = Claimed::new(&ctx.store, &backlog);
+    let mut claimed = Claimed::new(ctx, &backlog);
     let is_several = backlog.len() > 1;
     match store_vectors(ctx, backlog, &mut claimed).await {
         Ok(0) if is_several => {
@@ -170,7 +171,7 @@ async fn store_vectors(
             Err(error) if batch.len() == 1 => {
                 let (passage, reason) = (batch[0].passage, error.to_string());
                 tracing::warn!(passage.id = %passage, %error, "embedding a passage failed");
-                vectors::backlog_failed(&ctx.store, &[passage], &reason)
+                vectors::backlog_failed(&ctx.store, &ctx.model, &[passage], &reason)
                     .await
                     .map_err(|error| error.to_string())?;
                 claimed.exclude(passage);
@@ -187,13 +188,13 @@ async fn store_vectors(
 
 /// Claimed passages. They are released if processing is interrupted.
 struct Claimed<'a> {
-    store: &'a Store,
+    context: &'a Context,
     passages: Vec<PassageId>,
 }
 
 impl<'a> Claimed<'a> {
-    fn new(store: &'a Store, backlog: &[Backlog]) -> Self {
-        Self { store, passages: backlog.iter().map(|item| item.passage).collect() }
+    fn new(context: &'a Context, backlog: &[Backlog]) -> Self {
+        Self { context, passages: backlog.iter().map(|item| item.passage).collect() }
     }
 
     /// Excludes a failed passage: its own backoff applies.
@@ -207,7 +208,8 @@ impl<'a> Claimed<'a> {
 
     async fn release(mut self) {
         let passages = std::mem::take(&mut self.passages);
-        if let Err(error) = vectors::release_backlog(self.store, &passages).await {
+        let Context { store, model, .. } = self.context;
+        if let Err(error) = vectors::release_backlog(store, model, &passages).await {
             // The claim expires within a minute.
             tracing::warn!(%error, "releasing claimed passages failed");
         }
@@ -220,9 +222,11 @@ impl Drop for Claimed<'_> {
         if self.passages.is_empty() {
             return;
         }
-        let (store, passages) = (self.store.clone(), std::mem::take(&mut self.passages));
+        let Context { store, model, .. } = self.context.clone();
+        let passages = std::mem::take(&mut self.passages);
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-            runtime.spawn(async move { vectors::release_backlog(&store, &passages).await });
+            let release = async move { vectors::release_backlog(&store, &model, &passages).await };
+            runtime.spawn(release);
         }
     }
 }

@@ -90,9 +90,15 @@ async fn queue_is_processed_in_batches() {
     let database = TestDatabase::create().await;
     let (ctx, _, project) = context(&database).await;
     add(&ctx, project, &texts("valid", 100)).await;
-    assert_eq!(vectors::queue_length(&ctx.store, None, false).await.expect("a database"), 100);
+    assert_eq!(
+        vectors::queue_length(&ctx.store, None, &ctx.model, false).await.expect("a database"),
+        100
+    );
     assert_eq!(drain(&ctx).await, 100);
-    assert_eq!(vectors::queue_length(&ctx.store, None, false).await.expect("a database"), 0);
+    assert_eq!(
+        vectors::queue_length(&ctx.store, None, &ctx.model, false).await.expect("a database"),
+        0
+    );
     assert_eq!(vectors::count(&ctx.store, &ctx.model).await.expect("a database"), 100);
 }
 
@@ -105,7 +111,7 @@ async fn failing_passage_does_not_block_others() {
     add(&ctx, project, &passages).await;
     assert_eq!(drain(&ctx).await, 40);
     assert_eq!(
-        vectors::queue_length(&ctx.store, None, false).await.expect("a database"),
+        vectors::queue_length(&ctx.store, None, &ctx.model, false).await.expect("a database"),
         1,
         "it is still counted"
     );
@@ -114,7 +120,7 @@ async fn failing_passage_does_not_block_others() {
         testing::execute(database.url(), now).await.expect("a database");
         assert_eq!(drain(&ctx).await, 0);
     }
-    let queue = vectors::queue(&ctx.store, None, false).await.expect("a database");
+    let queue = vectors::queue(&ctx.store, None, &ctx.model, false).await.expect("a database");
     assert_eq!((queue.pending, queue.failed_count), (0, 1));
 }
 
@@ -135,7 +141,10 @@ async fn batch_is_requeued_when_all_its_passages_are_refused() {
     let (ctx, _, project) = context(&database).await;
     add(&ctx, project, &texts("poison", 40)).await;
     assert_eq!(embedding_queue::process_batch(&ctx).await, Batch::Refused);
-    assert_eq!(vectors::queue_length(&ctx.store, None, false).await.expect("a database"), 40);
+    assert_eq!(
+        vectors::queue_length(&ctx.store, None, &ctx.model, false).await.expect("a database"),
+        40
+    );
 }
 
 #[tokio::test]

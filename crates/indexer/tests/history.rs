@@ -21,6 +21,7 @@ use mc_store::passages::IndexedPassage;
 use mc_store::repositories::{self, Repository};
 use mc_store::{ingest_runs, passages, policies, vectors};
 use mc_testkit::TestDatabase;
+use serde_json::json;
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
@@ -654,15 +655,16 @@ async fn subdirectory_has_only_its_own_commits() {
 #[tokio::test]
 async fn code_is_embedded_before_commits() {
     let fixture = Fixture::new().await;
+    let store = fixture.database.store();
+    let model = vectors::register_model(store, "any", 3, &json!({})).await.expect("a model");
     fixture.change("cart.rb", CART, "Add the cart");
     fixture.index().await;
     // Code that is queued after commits.
     fixture.change("wages.rb", WAGES, "Add wages");
     fixture.index().await;
-    let store = fixture.database.store();
-    let first = vectors::take_backlog(store, 2, false).await.expect("a database");
+    let first = vectors::take_backlog(store, &model, 2, false).await.expect("a database");
     assert!(first.iter().all(|item| item.source == SourceKind::Code), "{first:?}");
-    let then = vectors::take_backlog(store, 10, false).await.expect("a database");
+    let then = vectors::take_backlog(store, &model, 10, false).await.expect("a database");
     assert_eq!(then.len(), 2);
     assert!(then.iter().all(|item| item.source == SourceKind::Change), "{then:?}");
 }

@@ -22,7 +22,7 @@ impl ProjectContext {
     /// Returns how many passages of the project wait for a vector of the active model.
     pub async fn queue(&self) -> Result<EmbeddingBacklog, Error> {
         let model = self.memory.search.models.current();
-        vectors::queue(&self.store, Some(self.project.id), model.is_remote).await
+        vectors::queue(&self.store, Some(self.project.id), &model.model, model.is_remote).await
     }
 
     /// Whether the caller's role has a permission in the project.

@@ -15,7 +15,7 @@ mod search;
 
 pub use error::Error;
 pub use index::{Freshness, KeywordIndex, Phase, Status};
-pub use models::{ActiveModel, ActiveModels};
+pub use models::{ActiveModel, ActiveModels, UnavailableModel};
 pub use query::{Options, Query};
 pub use rank::rerank::rank_factors;
 pub use rank::{Adjustment, DisabledSteps, RetrieverRank, Step};

@@ -4,7 +4,9 @@ pub mod keyword;
 pub mod vector;
 
 use mc_domain::PassageId;
+use tokio::time::{Instant, timeout_at};
 
+use crate::Error;
 use crate::rank::Step;
 
 /// Retriever of passages.
@@ -39,3 +41,40 @@ impl Retriever {
 
 /// Results of a retriever, best first. Scores are comparable only within one retriever.
 pub type RankedList = Vec<(PassageId, f32)>;
+
+/// Why a retriever has no results.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// It exceeded the time budget.
+    Late,
+    Failed(Error),
+}
+
+/// Runs a retriever until `end`.
+pub(crate) async fn until<T>(
+    end: Instant,
+    retriever: impl Future<Output = Result<T, Error>>,
+) -> Result<T, Failure> {
+    match timeout_at(end, retriever).await {
+        Ok(outcome) => outcome.map_err(Failure::Failed),
+        Err(_elapsed) => Err(Failure::Late),
+    }
+}
+
+impl Failure {
+    /// Logs the failure of a retriever, and returns the reason for `degraded`.
+    pub(crate) fn reason(&self, retriever: Retriever) -> &'static str {
+        let Self::Failed(error) = self else { return "late" };
+        tracing::warn!(
+            search.retriever = retriever.as_str(),
+            error = error as &dyn std::error::Error,
+            "search retriever failed"
+        );
+        match error {
+            Error::Embedding(_) => "embedding provider unavailable",
+            Error::Store(_) => "database unavailable",
+            Error::Index(_) => "index failed and is being rebuilt",
+            _ => "failed",
+        }
+    }
+}

@@ -27,8 +27,8 @@ use crate::rank::rerank::{RankContext, rerank};
 use crate::rank::{Candidate, dedup::dedup};
 use crate::response::{Explain, Hit, SearchResponse};
 use crate::retrievers::keyword::{self, DistinctiveText, KeywordHits, KeywordQuery};
-use crate::retrievers::vector::{VectorQuery, VectorRetriever};
-use crate::retrievers::{RankedList, Retriever};
+use crate::retrievers::vector::{VectorHits, VectorQuery, VectorRetriever};
+use crate::retrievers::{Failure, RankedList, Retriever, until};
 use crate::{Error, history};
 
 /// Minimum number of hits requested from each retriever.
@@ -120,18 +120,15 @@ struct Shortlist {
     deadline: Instant,
 }
 
-/// Results of a retriever, unless it failed or exceeded the time budget.
-type Timed<T> = Result<Result<T, Error>, tokio::time::error::Elapsed>;
-
 /// Results of the keyword index for passages, and commits by their words.
 type KeywordResults = (KeywordHits, RankedList);
 
 struct Retrieved {
     /// Results of the keyword index, with a note if it is not up to date.
-    keyword: Timed<(KeywordResults, Option<&'static str>)>,
-    vector: Timed<RankedList>,
+    keyword: Result<(KeywordResults, Option<&'static str>), Failure>,
+    vector: Result<VectorHits, Failure>,
     /// Commits with similar vectors.
-    commits: Timed<RankedList>,
+    commits: Result<VectorHits, Failure>,
 }
 
 /// One search, which shares vectors and index with others.
@@ -165,7 +162,9 @@ impl Shortlist {
     /// Returns the lists of the retrievers, and of commits; failures go to `degraded`.
     fn collect(&mut self, retrieved: Retrieved, options: &Options) -> (RankedLists, RankedLists) {
         let Retrieved { keyword, vector, commits: similar_commits } = retrieved;
-        self.has_failed_statement = !matches!((&vector, &similar_commits), (Ok(Ok(_)), Ok(Ok(_))));
+        let is_complete = |hits: &VectorHits| !hits.is_partial;
+        self.has_failed_statement = !(vector.as_ref().is_ok_and(is_complete)
+            && similar_commits.as_ref().is_ok_and(is_complete));
         let (mut lists, mut commits) = (RankedLists::new(), RankedLists::new());
         let keyword = on_time_or_degraded(Retriever::Keyword, keyword, &mut self.degraded);
         if let Some(((found, commits_by_words), note)) = keyword {
@@ -176,11 +175,12 @@ impl Shortlist {
             commits.push((Retriever::Keyword, commits_by_words));
         }
         // A failure is reported by the vector retriever; the words of commits are enough.
-        if let Ok(Ok(list)) = similar_commits {
-            commits.push((Retriever::Vector, list));
+        if let Ok(hits) = similar_commits {
+            commits.push((Retriever::Vector, hits.list));
         }
         let vector = on_time_or_degraded(Retriever::Vector, vector, &mut self.degraded);
-        if let Some(list) = vector {
+        if let Some(VectorHits { list, degraded, .. }) = vector {
+            self.degraded.extend(degraded);
             let is_cut = list.len() >= depth(options);
             self.lowest_similarity =
                 list.last().map(|(_, similarity)| *similarity).filter(|_| is_cut);
@@ -245,11 +245,11 @@ impl Search<'_> {
         let gloss = has_gloss.then(|| gloss::english(&self.query.text)).flatten();
         let texts = self.vector_query(gloss.as_ref()).await;
         let nearest =
-            self.vectors.search(&texts, &self.query.filter, depth(self.options), self.index);
+            self.vectors.search(&texts, &self.query.filter, depth(self.options), self.index, end);
         let (keyword, vector, commits) = tokio::join!(
-            timeout_at(end, self.search_keywords(gloss, names)),
-            timeout_at(end, nearest),
-            timeout_at(end, self.nearest_commits(&texts)),
+            until(end, self.search_keywords(gloss, names)),
+            nearest,
+            self.nearest_commits(&texts, end),
         );
         Retrieved { keyword, vector, commits }
     }
@@ -291,12 +291,16 @@ impl Search<'_> {
     }
 
     /// Returns the commits with the most similar vectors, if the history applies.
-    async fn nearest_commits(&self, texts: &VectorQuery) -> Result<RankedList, Error> {
+    async fn nearest_commits(
+        &self,
+        texts: &VectorQuery,
+        end: Instant,
+    ) -> Result<VectorHits, Failure> {
         if !self.has_history() {
-            return Ok(RankedList::new());
+            return Ok(VectorHits::default());
         }
         let filter = history::commit_filter(self.query.filter.project);
-        self.vectors.search(texts, &filter, MIN_DEPTH, self.index).await
+        self.vectors.search(texts, &filter, MIN_DEPTH, self.index, end).await
     }
 
     /// Adds the scores of the files of the nearest commits, if that succeeds in time.
@@ -312,7 +316,7 @@ impl Search<'_> {
         }
         let limit = hydrated(self.options.limit);
         let added = history::add_to(fused.clone(), store, &self.query.filter, commits, limit);
-        let added = timeout_at(shortlist.deadline, added).await;
+        let added = until(shortlist.deadline, added).await;
         on_time_or_degraded(Retriever::History, added, &mut shortlist.degraded).unwrap_or(fused)
     }
 
@@ -418,28 +422,13 @@ fn depth(options: &Options) -> usize {
 /// Returns the results of a retriever, or adds its name and the reason to `degraded`.
 fn on_time_or_degraded<T>(
     retriever: Retriever,
-    outcome: Timed<T>,
+    outcome: Result<T, Failure>,
     degraded: &mut Vec<String>,
 ) -> Option<T> {
-    let reason = match outcome {
-        Ok(Ok(found)) => return Some(found),
-        Ok(Err(error)) => {
-            tracing::warn!(
-                search.retriever = retriever.as_str(),
-                error = &error as &dyn std::error::Error,
-                "search retriever failed"
-            );
-            match error {
-                Error::Embedding(_) => "embedding provider unavailable",
-                Error::Store(_) => "database unavailable",
-                Error::Index(_) => "index failed and is being rebuilt",
-                _ => "failed",
-            }
-        }
-        Err(_) => "late",
+    let note = |failure: Failure| {
+        degraded.push(format!("{}: {}", retriever.as_str(), failure.reason(retriever)));
     };
-    degraded.push(format!("{}: {reason}", retriever.as_str()));
-    None
+    outcome.map_err(note).ok()
 }
 
 /// Returns the best of the fused list and every exact hit, which the reranking moves to the top.

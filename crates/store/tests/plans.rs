@@ -244,7 +244,7 @@ async fn save(db: &mut Watched) {
 
     db.leave();
     let batch = async |store: &Store| {
-        let backlog = vectors::take_backlog(store, 32, false).await.unwrap();
+        let backlog = vectors::take_backlog(store, &model, 32, false).await.unwrap();
         assert_eq!(backlog.len(), 32);
         let batch: Vec<_> = backlog.into_iter().map(|item| (item, vector.to_vec())).collect();
         vectors::store_batch(store, &model, &batch).await.unwrap();

@@ -23,13 +23,13 @@ async fn record_with_vector_is_found_and_never_queued() {
     let model = vectors::register_model(store, "test-2", 2, &json!({})).await.unwrap();
 
     create(store, project, "with a vector", 0, Some((&model, &[1.0, 0.0]))).await;
-    assert_eq!(vectors::queue_length(store, None, false).await.unwrap(), 0);
+    assert_eq!(vectors::queue_length(store, None, &model, false).await.unwrap(), 0);
     let filter = PassageFilter::project(project);
     let found = vectors::nearest(store, &model, &[1.0, 0.0], &filter, 5).await.unwrap();
     assert_eq!(found.len(), 1);
 
     create(store, project, "without one", 0, None).await;
-    assert_eq!(vectors::queue_length(store, None, false).await.unwrap(), 1);
+    assert_eq!(vectors::queue_length(store, None, &model, false).await.unwrap(), 1);
 }
 
 const TEXT: Fingerprint<'static> = Fingerprint { content_hash: b"same", simhash: 0, vector: None };

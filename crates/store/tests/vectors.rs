@@ -6,8 +6,8 @@ use mc_sanitizer::mask;
 use mc_store::docs;
 use mc_store::passages::{NewPassage, PassageFilter};
 use mc_store::testing::{execute, hold, text, until_a_session_waits};
-use mc_store::vectors::{self, FlatVectors, Model};
-use mc_store::{Error, Store, projects};
+use mc_store::vectors::{self, FlatVectors, Model, VectorPlacement};
+use mc_store::{Store, projects};
 use mc_testkit::{TestDatabase, document};
 use serde_json::json;
 
@@ -28,7 +28,7 @@ async fn write(store: &Store, project: ProjectId, place: &str, tag: &str, text: 
 async fn embed_all(store: &Store, model: &Model) -> usize {
     let mut done = 0;
     loop {
-        let batch = vectors::take_backlog(store, 10, false).await.unwrap();
+        let batch = vectors::take_backlog(store, model, 10, false).await.unwrap();
         if batch.is_empty() {
             return done;
         }
@@ -61,9 +61,9 @@ async fn queue_empties_and_nearest_passage_comes_first() {
     write(store, project, "docs/a.md", "x", "a").await;
     write(store, project, "docs/b.md", "y", "b").await;
     write(store, other, "docs/a.md", "x", "a").await;
-    assert_eq!(vectors::queue_length(store, None, false).await.unwrap(), 3);
+    assert_eq!(vectors::queue_length(store, None, &model, false).await.unwrap(), 3);
     assert_eq!(embed_all(store, &model).await, 3);
-    assert_eq!(vectors::queue_length(store, None, false).await.unwrap(), 0);
+    assert_eq!(vectors::queue_length(store, None, &model, false).await.unwrap(), 0);
 
     let query = axis(&model, b'a');
     let plain = PassageFilter::project(project);
@@ -109,7 +109,7 @@ async fn changed_text_is_queued_and_outdated_vector_dropped() {
     let project = db.project("changed").await.id;
     let model = vectors::register_model(store, "test-8", 8, &json!({})).await.unwrap();
     write(store, project, "a.md", "x", "a").await;
-    let taken = vectors::take_backlog(store, 1, false).await.unwrap().remove(0);
+    let taken = vectors::take_backlog(store, &model, 1, false).await.unwrap().remove(0);
     write(store, project, "a.md", "x", "b").await;
     let late = vec![(taken, axis(&model, b'a'))];
     vectors::store_batch(store, &model, &late).await.unwrap();
@@ -232,20 +232,21 @@ async fn hidden_passages_wait_until_the_policy_changes() {
         );
         execute(db.url(), &set).await.unwrap();
     };
+    let model = vectors::register_model(store, "any", 8, &json!({})).await.unwrap();
     set("local").await;
     for n in 0..3 {
         write(store, closed, &format!("{n}.md"), "x", &format!("a {n}")).await;
     }
     write(store, open, "open.md", "x", "b").await;
-    let taken = vectors::take_backlog(store, 2, true).await.unwrap();
+    let taken = vectors::take_backlog(store, &model, 2, true).await.unwrap();
     assert_eq!(taken.iter().map(|item| item.project).collect::<Vec<_>>(), [open]);
     let due = "select count(*)::text from embedding_queue where scheduled_at <= now()";
     assert_eq!(text(store, due).await.unwrap(), "0", "nobody looks past them again");
-    assert_eq!(vectors::queue_length(store, Some(closed), true).await.unwrap(), 0);
-    assert_eq!(vectors::queue_length(store, Some(closed), false).await.unwrap(), 3);
+    assert_eq!(vectors::queue_length(store, Some(closed), &model, true).await.unwrap(), 0);
+    assert_eq!(vectors::queue_length(store, Some(closed), &model, false).await.unwrap(), 3);
 
     set("any").await;
-    let taken: Vec<_> = vectors::take_backlog(store, 2, true).await.unwrap();
+    let taken: Vec<_> = vectors::take_backlog(store, &model, 2, true).await.unwrap();
     let projects: Vec<_> = taken.iter().map(|item| item.project).collect();
     assert_eq!(projects, [closed; 2]);
     assert!(vectors::may_embed(store, &projects, true).await.unwrap());
@@ -255,14 +256,76 @@ async fn hidden_passages_wait_until_the_policy_changes() {
 }
 
 #[tokio::test]
-async fn model_name_has_one_number_of_dimensions() {
+async fn model_is_known_by_name_and_dimensions() {
     let db = TestDatabase::create().await;
-    vectors::register_model(db.store(), "same", 8, &json!({})).await.unwrap();
+    let short = vectors::register_model(db.store(), "same", 8, &json!({})).await.unwrap();
     let other = json!({"kind": "other"});
-    let again = vectors::register_model(db.store(), "same", 16, &other).await;
-    assert!(matches!(again, Err(Error::Unsupported(_))), "{again:?}");
-    let known = vectors::models(db.store()).await.unwrap();
-    assert_eq!(known[0].provider, json!({}), "a refusal changes nothing");
+    let long = vectors::register_model(db.store(), "same", 16, &other).await.unwrap();
+    assert_ne!(short.id, long.id);
+    let again = vectors::register_model(db.store(), "same", 8, &other).await.unwrap();
+    assert_eq!((again.id, again.provider), (short.id, other));
+    assert_eq!(vectors::models(db.store()).await.unwrap().len(), 2);
+}
+
+/// Two nodes may run different models, as while a new configuration is rolled out.
+#[tokio::test]
+async fn each_model_in_use_has_its_own_queue() {
+    let db = TestDatabase::create().await;
+    let store = db.store();
+    let project = db.project("rolling").await.id;
+    let old = vectors::register_model(store, "old", 8, &json!({})).await.unwrap();
+    let new = vectors::register_model(store, "new", 16, &json!({})).await.unwrap();
+    write(store, project, "a.md", "x", "a").await;
+    assert_eq!(embed_all(store, &old).await, 1);
+    let waiting = async |model: &Model| {
+        vectors::queue_length(store, Some(project), model, false).await.unwrap()
+    };
+    assert_eq!((waiting(&old).await, waiting(&new).await), (0, 1));
+    let previous = async |model: &Model| vectors::previous_model(store, model).await.unwrap();
+    assert_eq!(previous(&new).await, Some(old.clone()));
+    assert_eq!(previous(&old).await, None, "it lacks no vector");
+
+    // No node has used the old model for a while.
+    let unused = "update embedding_models set used_at = now() - interval '11 minutes'
+                  where name = 'old'";
+    execute(db.url(), unused).await.unwrap();
+    write(store, project, "a.md", "x", "b").await;
+    assert_eq!((waiting(&old).await, waiting(&new).await), (0, 1));
+    assert_eq!(previous(&new).await, None, "its vector is of an older text");
+    assert_eq!(embed_all(store, &new).await, 1);
+
+    // A model that is used again queues what it lacks. If it is not renewed, its queue is deleted.
+    assert_eq!(vectors::enqueue_missing(store, &old).await.unwrap(), 1);
+    vectors::renew_model(store, &new).await.unwrap();
+    assert_eq!(waiting(&old).await, 0);
+    vectors::renew_model(store, &old).await.unwrap();
+    write(store, project, "b.md", "x", "c").await;
+    assert_eq!((waiting(&old).await, waiting(&new).await), (1, 1));
+}
+
+/// As those of text-embedding-3-large.
+#[tokio::test]
+async fn vectors_of_3072_dimensions_are_found_in_the_hnsw_index() {
+    let db = TestDatabase::create().await;
+    let store = db.store();
+    let project = db.project("large").await.id;
+    let model = vectors::register_model(store, "large", 3_072, &json!({})).await.unwrap();
+    for letter in b'a'..=b'z' {
+        let text = char::from(letter).to_string();
+        write(store, project, &format!("{text}.md"), "x", &text).await;
+    }
+    assert_eq!(embed_all(store, &model).await, 26);
+    let flat = vectors::list_flat_vectors(store, &model, 0).await.unwrap().remove(0);
+    vectors::create_hnsw_index(store, &model, &flat).await.unwrap();
+    assert_eq!(vectors::move_into_hnsw(store, &model, &flat, 100).await.unwrap(), 26);
+    let filter = PassageFilter::project(project);
+    let placement = vectors::placement(store, &model, &filter).await.unwrap();
+    assert_eq!(placement, VectorPlacement::Hnsw);
+    let query = axis(&model, b'q');
+    let found = vectors::nearest_in(store, &model, &query, &filter, 1, placement).await.unwrap();
+    assert!((found[0].1 - 1.0).abs() < 1e-3, "{found:?}");
+    let location = format!("select location from passages where id = '{}'", found[0].0);
+    assert_eq!(text(store, &location).await.unwrap(), "q.md");
 }
 
 #[tokio::test]

@@ -5,7 +5,7 @@ use std::time::Duration;
 use axum::Json;
 use axum::extract::State;
 use chrono::Utc;
-use mc_search::Phase;
+use mc_search::{ActiveModels, Phase, UnavailableModel};
 use mc_store::{disk, server, vectors};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -51,6 +51,10 @@ pub struct Status {
     pgvector: Option<String>,
     /// The active embedding model.
     model: EmbeddingModel,
+    /// The model before a change, until the active one has every vector; for service
+    /// administrators.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    previous_model: Option<PreviousModel>,
     index: KeywordIndex,
     /// Passages of all projects that keyword search finds and vector search does not yet; for
     /// service administrators.
@@ -88,6 +92,16 @@ pub enum IndexPhase {
 pub struct EmbeddingModel {
     name: String,
     dimensions: i32,
+}
+
+/// The embedding model before a change.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct PreviousModel {
+    name: String,
+    /// Why it can't be used now. Passages without a vector of the active model are then found by
+    /// words only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    problem: Option<String>,
 }
 
 /// Check that the process responds.
@@ -158,27 +172,42 @@ pub async fn get_status(
     State(api): State<ApiState>,
     caller: Principal,
 ) -> Result<Json<Status>, Problem> {
-    let current = api.memory.search.models.current();
+    let models = &api.memory.search.models;
+    let current = models.current();
     let is_admin = caller.is_service_admin();
     let mut status = Status {
         version: None,
         uptime_seconds: (Utc::now() - api.started_at).num_seconds(),
         postgres: None,
         pgvector: None,
-        model: EmbeddingModel { name: current.model.name, dimensions: current.model.dimensions },
+        model: EmbeddingModel {
+            name: current.model.name.clone(),
+            dimensions: current.model.dimensions,
+        },
+        previous_model: PreviousModel::of(models).filter(|_| is_admin),
         index: KeywordIndex::of(&api.memory.search.keyword.status(), is_admin),
         pending_vectors: None,
     };
     // Versions name known faults, and sizes of all projects are for those who may see them all.
     if is_admin {
         let versions = server::versions(&api.store).await?;
-        let pending = vectors::queue_length(&api.background, None, current.is_remote).await?;
+        let pending =
+            vectors::queue_length(&api.background, None, &current.model, current.is_remote).await?;
         status.version = Some(env!("CARGO_PKG_VERSION"));
         status.postgres = Some(versions.postgres);
         status.pgvector = Some(versions.pgvector);
         status.pending_vectors = Some(pending);
     }
     Ok(Json(status))
+}
+
+impl PreviousModel {
+    fn of(models: &ActiveModels) -> Option<Self> {
+        if let Some(UnavailableModel { name, reason, .. }) = models.unavailable_previous() {
+            return Some(Self { name, problem: Some(reason) });
+        }
+        models.opened_previous().map(|active| Self { name: active.model.name, problem: None })
+    }
 }
 
 impl KeywordIndex {

@@ -1,6 +1,7 @@
 //! `memory-copilot doctor`: checks the installation and suggests fixes.
 
 mod files;
+mod model;
 
 use std::borrow::Cow;
 use std::time::{Duration, Instant};
@@ -40,7 +41,7 @@ pub async fn run(config: &Config, format: Format) -> Result<()> {
         postgres(config).await,
         redis(config).await,
         onnx(config),
-        model(config),
+        model::configured(config).await,
         files::token(config),
         files::data_dir(config),
     ];
@@ -52,6 +53,7 @@ pub async fn run(config: &Config, format: Format) -> Result<()> {
     if let Ok(status) = &status {
         results.push(good("components", components(status)));
         results.extend(count_discarded(&remote).await);
+        results.extend(model::previous(status));
         results.push(keyword_index(status));
     }
     // Of a service that does not respond, the check of the service reports the error.
@@ -139,20 +141,6 @@ fn onnx(config: &Config) -> CheckResult {
     } else {
         let message = format!("{} is missing", path.display());
         bad("onnx runtime", message, "make setup, or set embedding.onnxruntime_library")
-    }
-}
-
-fn model(config: &Config) -> CheckResult {
-    let embedding = &config.embedding;
-    if embedding.provider != EmbeddingProvider::Local {
-        return good("model", format!("{} ({:?})", embedding.model, embedding.provider));
-    }
-    let path = embedding.dir.join("model.onnx");
-    if path.exists() {
-        good("model", format!("{} in {}", embedding.name, embedding.dir.display()))
-    } else {
-        let message = format!("{} is missing", path.display());
-        bad("model", message, "make setup, or set embedding.dir")
     }
 }
 

@@ -1,10 +1,10 @@
-//! URLs as `config show` prints them.
+//! URLs without secrets: as `config show` prints them.
 
 use url::Url;
 
 /// Masks the password and the secret query parameters of a URL. Masks the whole text if it is no
 /// URL, or if the parser may have missed a password.
-pub(super) fn masked_url(text: &str) -> String {
+pub fn masked_url(text: &str) -> String {
     const MASK: &str = "masked";
     const SECRETS: [&str; 4] = ["pass", "secret", "token", "key"];
     if text.is_empty() {

@@ -133,8 +133,17 @@ pub struct Embedding {
     pub base_url: String,
     pub api_key_env: String,
     pub dimensions: usize,
+    pub previous: PreviousServer,
     pub onnxruntime_library: PathBuf,
     pub threads: usize,
+}
+
+/// The embedding server before the last change of the model.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PreviousServer {
+    pub base_url: String,
+    pub api_key_env: String,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

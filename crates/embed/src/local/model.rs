@@ -5,14 +5,20 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use fastembed::{
-    EmbeddingModel, InitOptionsUserDefined, Pooling, TextEmbedding, TextInitOptions,
-    TokenizerFiles, UserDefinedEmbeddingModel,
+    InitOptionsUserDefined, Pooling, TextEmbedding, TokenizerFiles, UserDefinedEmbeddingModel,
 };
 use mc_processor_time::add_helper_time;
 use mc_sandbox::raise_privileges;
 use serde_json::Value;
 
+use super::hub::{self, HubModel};
 use crate::Error;
+
+/// The graph of a directory's model.
+const GRAPH: &str = "model.onnx";
+/// Files of the tokenizer in a model's directory or repository.
+pub(super) const TOKENIZER_FILES: [&str; 4] =
+    ["tokenizer.json", "config.json", "special_tokens_map.json", "tokenizer_config.json"];
 
 /// Tokens that a directory's model reads if its files do not say.
 const DEFAULT_MAX_LENGTH: usize = 256;
@@ -23,7 +29,7 @@ const LARGEST_REPLICATED: u64 = 64 * 1024 * 1024;
 
 pub(crate) enum Source {
     Folder { dir: PathBuf, name: String },
-    Hub { model: EmbeddingModel, name: String, cache_dir: PathBuf },
+    Hub { model: HubModel, name: String, cache_dir: PathBuf },
 }
 
 /// A session and its tokenizer.
@@ -42,18 +48,10 @@ impl Source {
         Ok(Self::Folder { dir: dir.to_owned(), name })
     }
 
-    /// Finds a model by its repository, or by fastembed's name for it.
+    /// Finds a model of the hub by one of its names.
     pub(crate) fn hub(model: &str, cache_dir: &Path) -> Result<Self, Error> {
-        let known = TextEmbedding::list_supported_models()
-            .into_iter()
-            .find(|info| {
-                info.model_code.eq_ignore_ascii_case(model)
-                    || info.model.to_string().eq_ignore_ascii_case(model)
-            })
-            .ok_or_else(|| Error::UnknownModel(model.to_owned()))?;
-        // A repository may have several quantizations, which fastembed's name distinguishes.
-        let name = format!("{} ({})", known.model_code, known.model);
-        Ok(Self::Hub { model: known.model, name, cache_dir: cache_dir.to_owned() })
+        let model = hub::find(model)?;
+        Ok(Self::Hub { name: model.stored_name(), model, cache_dir: cache_dir.to_owned() })
     }
 
     pub(crate) fn name(&self) -> &str {
@@ -62,19 +60,25 @@ impl Source {
         }
     }
 
+    /// Returns whether no file has to be downloaded.
+    pub(crate) fn is_downloaded(&self) -> bool {
+        match self {
+            Self::Folder { .. } => true,
+            Self::Hub { model, cache_dir, .. } => model.is_downloaded(cache_dir),
+        }
+    }
+
     /// Loads one session for each thread that will run it. Blocks: it reads or downloads files.
     pub(super) fn load(&self, threads: usize) -> Result<Vec<ModelSession>, Error> {
         match self {
-            Self::Folder { dir, name } => from_folder(dir, name, threads),
-            Self::Hub { model, name, cache_dir } => {
-                Ok(vec![from_hub(model, name, cache_dir, threads)?])
-            }
+            Self::Folder { dir, .. } => from_folder(dir, threads),
+            Self::Hub { model, cache_dir, .. } => Ok(vec![model.load(cache_dir, threads)?]),
         }
     }
 }
 
 impl ModelSession {
-    fn new(model: TextEmbedding, threads: usize) -> Self {
+    pub(super) fn new(model: TextEmbedding, threads: usize) -> Self {
         let other_threads = u32::try_from(threads.saturating_sub(1)).unwrap_or(u32::MAX);
         Self { model, other_threads }
     }
@@ -88,23 +92,7 @@ impl ModelSession {
     }
 }
 
-fn from_hub(
-    model: &EmbeddingModel,
-    name: &str,
-    cache_dir: &Path,
-    threads: usize,
-) -> Result<ModelSession, Error> {
-    let mut options = TextInitOptions::new(model.clone())
-        .with_cache_dir(cache_dir.to_owned())
-        .with_show_download_progress(false)
-        .with_intra_threads(threads);
-    options.session_config = session_config();
-    let loaded = TextEmbedding::try_new(options)
-        .map_err(|error| Error::Hub { model: name.to_owned(), reason: chain(&error) })?;
-    Ok(ModelSession::new(loaded, threads))
-}
-
-fn from_folder(dir: &Path, name: &str, threads: usize) -> Result<Vec<ModelSession>, Error> {
+fn from_folder(dir: &Path, threads: usize) -> Result<Vec<ModelSession>, Error> {
     let model = user_defined(dir)?;
     let weights = model.onnx_file.len()
         + model.external_initializers.iter().map(|f| f.buffer.len()).sum::<usize>();
@@ -118,13 +106,25 @@ fn from_folder(dir: &Path, name: &str, threads: usize) -> Result<Vec<ModelSessio
         .map(|_| TextEmbedding::try_new_from_user_defined(model.clone(), options.clone()))
         .map(|loaded| match loaded {
             Ok(session) => Ok(ModelSession::new(session, threads_each)),
-            Err(error) => Err(Error::Model { model: name.to_owned(), reason: chain(&error) }),
+            Err(error) => Err(damaged(dir, &error)),
         })
         .collect()
 }
 
+/// Returns the error for files that can be read, but not loaded.
+fn damaged(dir: &Path, error: &fastembed::Error) -> Error {
+    let reason = chain(error);
+    let named = |file: &&str| reason.contains(&format!("read {file} "));
+    let file = TOKENIZER_FILES.into_iter().find(named).unwrap_or(GRAPH);
+    let remedy = format!(
+        "delete {} and run `make setup`, or set embedding.dir to a directory with an ONNX model",
+        dir.display()
+    );
+    Error::DamagedModel { path: dir.join(file), reason, remedy }
+}
+
 /// Returns the options of the ONNX runtime for a session, by name.
-fn session_config() -> Vec<(String, String)> {
+pub(super) fn session_config() -> Vec<(String, String)> {
     let options = [
         // On a CPU, an addition fused with the normalization after it takes several times as long
         // as both alone: a quarter of a short text's time. The vectors are the same.
@@ -144,7 +144,7 @@ fn user_defined(dir: &Path) -> Result<UserDefinedEmbeddingModel, Error> {
         special_tokens_map_file: read(dir, "special_tokens_map.json")?,
         tokenizer_config_file: read(dir, "tokenizer_config.json")?,
     };
-    let model = UserDefinedEmbeddingModel::new(read(dir, "model.onnx")?, tokenizer_files);
+    let model = UserDefinedEmbeddingModel::new(read(dir, GRAPH)?, tokenizer_files);
     let model = model.with_pooling(pooling(dir)?);
     // Weights of more than 2 GB are in a file of their own.
     let outside = "model.onnx_data";
@@ -191,7 +191,7 @@ fn read_optional_json(dir: &Path, file: &str) -> Result<Value, Error> {
 }
 
 /// Returns the error with its causes, in one line.
-fn chain(error: &dyn std::error::Error) -> String {
+pub(super) fn chain(error: &dyn std::error::Error) -> String {
     let causes = std::iter::successors(error.source(), |cause| cause.source());
     causes.fold(error.to_string(), |message, cause| format!("{message}: {cause}"))
 }

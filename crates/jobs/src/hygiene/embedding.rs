@@ -27,13 +27,13 @@ pub(super) async fn run(
         return Ok(outcome);
     }
     let limit = i64::try_from(FINDINGS_MAX).unwrap_or(i64::MAX);
-    for failed in vectors::list_failed(store, target.project, limit).await? {
+    for failed in vectors::list_failed(store, target.project, model, limit).await? {
         outcome.found(finding(&failed));
     }
     if !target.is_dry_run {
         let queued = vectors::enqueue_missing_in(store, target.project, model).await?;
         outcome.count("queued", queued);
-        outcome.count("retried", vectors::retry_failed(store, target.project).await?);
+        outcome.count("retried", vectors::retry_failed(store, target.project, model).await?);
     }
     Ok(outcome)
 }

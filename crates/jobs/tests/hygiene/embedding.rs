@@ -10,6 +10,8 @@ use crate::fixture::{Fixture, RETRY, RETRY_REWORDED, passage_of};
 async fn missing_vectors_are_queued_and_failures_reported() {
     let fixture = Fixture::new().await;
     let previous = vectors::register_model(fixture.db.store(), "old", 3, &json!({})).await.unwrap();
+    // No node uses it any more.
+    fixture.execute("update embedding_models set used_at = '-infinity' where name = 'old'").await;
     let [current, failed, missing, private] = [
         fixture.record(RETRY).await,
         fixture.record(RETRY_REWORDED).await,

@@ -380,5 +380,7 @@ async fn bundles_are_written_before_the_service_stops() {
     }
     world.ctx.finish().await;
     assert_eq!(records::find(world.store(), id).await.unwrap().unwrap().recall_count, 5);
-    assert_eq!(vectors::queue_length(world.store(), Some(world.project), false).await.unwrap(), 0);
+    let model = world.ctx.search.models.current().model;
+    let waiting = vectors::queue_length(world.store(), Some(world.project), &model, false);
+    assert_eq!(waiting.await.unwrap(), 0);
 }

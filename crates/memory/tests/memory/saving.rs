@@ -287,9 +287,10 @@ async fn note_is_saved_and_found_by_words_without_embeddings() {
     let outcome = world.save(&world.note(RETRY)).await;
     let id = outcome.decision.record().unwrap();
     assert!(outcome.vector_pending_reason.unwrap().contains("follows from the queue"));
+    let model = world.ctx.search.models.current().model;
     let pending =
-        mc_store::vectors::queue_length(world.store(), Some(world.project), false).await.unwrap();
-    assert_eq!(pending, 1);
+        mc_store::vectors::queue_length(world.store(), Some(world.project), &model, false);
+    assert_eq!(pending.await.unwrap(), 1);
     let again = world
         .save(&world.note(&format!("Please note that {}", RETRY.replace("gateway", "gatewya"))))
         .await;

@@ -2,16 +2,17 @@
 
 use std::collections::HashMap;
 
-use futures::future::try_join_all;
+use futures::future::join_all;
 use mc_domain::{PassageId, ProjectId};
-use mc_embed::Purpose;
+use mc_embed::{Purpose, is_multilingual};
 use mc_sanitizer::Sanitized;
 use mc_store::Store;
 use mc_store::passages::PassageFilter;
-use mc_store::vectors::{self, VectorPlacement};
+use mc_store::vectors::{self, Model, VectorPlacement};
+use tokio::time::Instant;
 
-use super::RankedList;
 use super::keyword::{self, FilterMatches};
+use super::{Failure, RankedList, Retriever, until};
 use crate::Error;
 use crate::index::RefreshedIndex;
 use crate::models::{ActiveModel, ActiveModels};
@@ -21,14 +22,16 @@ use crate::models::{ActiveModel, ActiveModels};
 pub struct VectorQuery {
     /// Texts of the query; empty if it has no words.
     pub texts: Vec<Sanitized>,
-    /// English gloss for local models, which support only English.
+    /// English gloss for local models that are not known to support other languages.
     pub gloss: Option<Sanitized>,
 }
 
 impl VectorQuery {
     fn texts_for(&self, model: &ActiveModel) -> Vec<Sanitized> {
         match &self.gloss {
-            Some(gloss) if !model.is_remote => vec![gloss.clone()],
+            Some(gloss) if !model.is_remote && !is_multilingual(&model.model.name) => {
+                vec![gloss.clone()]
+            }
             _ => self.texts.clone(),
         }
     }
@@ -38,34 +41,83 @@ impl VectorQuery {
 pub struct VectorRetriever<'a> {
     store: &'a Store,
     project: ProjectId,
+    current: Model,
     models: Vec<ActiveModel>,
+    /// Note about a previous model whose provider can't be used.
+    unavailable_previous: Option<String>,
+}
+
+/// Results of the vector retriever.
+#[derive(Debug, Default)]
+pub struct VectorHits {
+    /// The nearest passages with their cosine similarity.
+    pub list: RankedList,
+    /// Notes about a model without results, for `degraded`.
+    pub degraded: Vec<String>,
+    /// Whether a model failed or was late.
+    pub is_partial: bool,
 }
 
 impl<'a> VectorRetriever<'a> {
     /// Creates the retriever for the active models.
     pub fn new(store: &'a Store, models: &ActiveModels, project: ProjectId) -> Self {
-        Self { store, project, models: models.allowed() }
+        let current = models.current().model;
+        let unavailable_previous = models.unavailable_previous();
+        let note = unavailable_previous.map(|previous| without_previous(&previous.name, &current));
+        Self { store, project, current, models: models.allowed(), unavailable_previous: note }
     }
 
-    /// Returns the nearest passages with their cosine similarity.
+    /// Returns the nearest passages. A model that fails, or is late at `end`, is skipped and noted,
+    /// unless no other model has results.
     ///
     /// In a large project, the keyword index finds the passages that match the filter faster than
     /// the database, which would read all of them.
-    pub async fn search(
+    pub(crate) async fn search(
         &self,
         query: &VectorQuery,
         filter: &PassageFilter,
         limit: usize,
         index: &RefreshedIndex<'_>,
-    ) -> Result<RankedList, Error> {
+        end: Instant,
+    ) -> Result<VectorHits, Failure> {
         if query.texts.is_empty() {
-            return Ok(RankedList::new());
+            return Ok(VectorHits::default());
         }
-        let nearest = self
-            .models
-            .iter()
-            .map(|model| self.nearest(model, query.texts_for(model), filter, limit, index));
-        Ok(merge(try_join_all(nearest).await?, limit))
+        let nearest = self.models.iter().map(|model| {
+            until(end, self.nearest(model, query.texts_for(model), filter, limit, index))
+        });
+        self.merged(join_all(nearest).await, limit)
+    }
+
+    /// Merges the results of the models.
+    fn merged(
+        &self,
+        outcomes: Vec<Result<RankedList, Failure>>,
+        limit: usize,
+    ) -> Result<VectorHits, Failure> {
+        let (mut lists, mut failures) = (Vec::new(), Vec::new());
+        for (active, outcome) in self.models.iter().zip(outcomes) {
+            match outcome {
+                Ok(list) => lists.push(list),
+                Err(failure) => failures.push((&active.model, failure)),
+            }
+        }
+        let is_partial = !failures.is_empty();
+        if lists.is_empty() && is_partial {
+            return Err(failures.swap_remove(0).1);
+        }
+        let failed = failures.iter().map(|(model, failure)| self.note(model, failure));
+        let degraded = failed.chain(self.unavailable_previous.clone()).collect();
+        Ok(VectorHits { list: merge(lists, limit), degraded, is_partial })
+    }
+
+    fn note(&self, model: &Model, failure: &Failure) -> String {
+        let reason = failure.reason(Retriever::Vector);
+        let is_of_model = !matches!(failure, Failure::Failed(Error::Store(_)));
+        if is_of_model && model.id != self.current.id {
+            return without_previous(&model.name, &self.current);
+        }
+        format!("{}: {reason}", Retriever::Vector.as_str())
     }
 
     async fn nearest(
@@ -121,6 +173,15 @@ impl<'a> VectorRetriever<'a> {
         };
         mc_processor_time::spawn_blocking(lookup).await.ok()?.ok()
     }
+}
+
+/// Returns the note that the vectors of the previous model can't be searched.
+fn without_previous(previous: &str, current: &Model) -> String {
+    let (vector, current) = (Retriever::Vector.as_str(), &current.name);
+    format!(
+        "{vector}: the previous embedding model {previous} is unavailable; passages without a \
+         vector of {current} yet are found by words only (`memory-copilot doctor` says why)"
+    )
 }
 
 /// Returns the normalized mean of vectors of unit length; `None` without vectors.

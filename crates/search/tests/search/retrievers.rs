@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures::future::{self, FutureExt};
 use mc_domain::Classified;
 use mc_search::{ActiveModel, ActiveModels, Options, Query, Step};
 use mc_store::passages::{NewPassage, PassageFilter};
@@ -86,6 +87,51 @@ async fn previous_model_is_used_until_the_new_one_is_complete() {
     let after = mc_search::search(&context, &query, &options).await.expect("a search");
     assert!(after.hits.is_empty(), "the new model has no vector of it");
     node.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn hanging_previous_model_delays_no_results_of_the_current_one() {
+    let fixture = Fixture::new().await;
+    let node =
+        fixture.node_with(Arc::new(Fake::constant("new", [1.0, 0.0, 0.0]))).await.ready().await;
+    fixture.write("a", &[passage("a.md", "the bird floats")]).await;
+    embed_backlog(&node, |_| vec![1.0, 0.0, 0.0]).await;
+    let model = vectors::register_model(fixture.store(), "old", 3, &serde_json::json!({}))
+        .await
+        .expect("a model");
+    let embedder = Arc::new(Fake::silent());
+    let previous = ActiveModel { model, embedder, is_remote: false };
+    let mut context = node.context.clone();
+    context.models = ActiveModels::new(node.context.models.current(), Some(previous));
+    let options = Options { time_budget: Duration::from_secs(2), ..Options::default() };
+    let outcome =
+        mc_search::search(&context, &fixture.query("kestrel"), &options).await.expect("a search");
+    assert_eq!(outcome.hits.len(), 1);
+    let [degraded] = &outcome.degraded[..] else { panic!("{:?}", outcome.degraded) };
+    let expected = "vector: the previous embedding model old is unavailable";
+    assert!(degraded.starts_with(expected), "{degraded}");
+    node.stop().await;
+}
+
+/// A multilingual model gets the query itself; others know English only.
+#[tokio::test(flavor = "multi_thread")]
+async fn russian_query_is_translated_for_english_models_only() {
+    for (model, is_translated) in [("all-minilm-l6-v2-int8", true), ("BAAI/bge-m3", false)] {
+        let fixture = Fixture::new().await;
+        let (sender, receiver) = std::sync::mpsc::channel();
+        let respond = move |text: &str| {
+            sender.send(text.to_owned()).expect("a receiver");
+            future::ready(Ok(vec![1.0, 0.0, 0.0])).boxed()
+        };
+        let fake = Arc::new(Fake::new(model, Box::new(respond)));
+        let node = fixture.node_with(fake).await.ready().await;
+        node.find(&fixture.query("ошибка базы данных")).await;
+        let texts: Vec<String> = receiver.try_iter().collect();
+        let has_russian = |text: &String| text.contains("ошибка");
+        assert!(!texts.is_empty());
+        assert_eq!(!texts.iter().any(has_russian), is_translated, "{model}: {texts:?}");
+        node.stop().await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

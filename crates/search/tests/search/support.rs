@@ -155,7 +155,7 @@ impl Fake {
     }
 
     pub fn failing() -> Self {
-        let error = mc_embed::Error::UnknownModel("none".into());
+        let error = mc_embed::Error::Settings("none".into());
         Self::new("failing", Box::new(move |_| future::ready(Err(error.clone())).boxed()))
     }
 
@@ -186,7 +186,8 @@ impl Embedder for Fake {
 /// Stores a vector for every queued passage, which `vector` computes from its text.
 pub async fn embed_backlog(node: &Node, vector: impl Fn(&str) -> Vec<f32>) -> Vec<PassageId> {
     let store = &node.context.store;
-    let backlog = vectors::take_backlog(store, 1000, false).await.expect("a backlog");
+    let model = node.context.models.current().model;
+    let backlog = vectors::take_backlog(store, &model, 1000, false).await.expect("a backlog");
     let batch: Vec<_> = backlog
         .into_iter()
         .map(|item| {
@@ -194,7 +195,6 @@ pub async fn embed_backlog(node: &Node, vector: impl Fn(&str) -> Vec<f32>) -> Ve
             (item, vector)
         })
         .collect();
-    let model = node.context.models.current().model;
     vectors::store_batch(store, &model, &batch).await.expect("stored vectors");
     batch.iter().map(|(item, _)| item.passage).collect()
 }

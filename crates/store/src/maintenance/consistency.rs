@@ -177,23 +177,32 @@ pub async fn mark_for_chunking(tx: &mut Tx, files: &[FileId]) -> Result<Vec<Repo
     Ok(repositories.into_iter().map(RepositoryId::from).collect())
 }
 
-/// Queues passages without a current vector of any model that are not queued, except those that a
-/// transaction is deleting; returns their number.
+/// Queues passages without a current vector of any model for each model in use, unless they are
+/// queued, except those that a transaction is deleting; returns the number of passages.
 pub async fn queue_unembedded(tx: &mut Tx, project: ProjectId, limit: i64) -> Result<u64> {
-    tx.count_changed(sqlx::query!(
-        "insert into embedding_queue (passage_id, project_id, private_to)
-         select p.id, p.project_id, p.private_to from passages p
-         where p.project_id = $1
-             and not exists (select from embeddings e
-                             where e.passage_id = p.id and e.text_hash = p.content_hash)
-             and not exists (select from embedding_queue q where q.passage_id = p.id)
-         limit $2
-         for key share of p skip locked
-         on conflict do nothing",
+    let queued = sqlx::query_scalar!(
+        r#"with unqueued as (
+               select p.id, p.project_id, p.private_to from passages p
+               where p.project_id = $1
+                   and not exists (select from embeddings e
+                                   where e.passage_id = p.id and e.text_hash = p.content_hash)
+                   and not exists (select from embedding_queue q where q.passage_id = p.id)
+               limit $2
+               for key share of p skip locked),
+           queued as (
+               insert into embedding_queue (passage_id, model_id, project_id, private_to)
+               select p.id, m.id, p.project_id, p.private_to
+               from unqueued p
+               join embedding_models m on m.used_at > now() - interval '10 minutes'
+               on conflict do nothing
+               returning passage_id)
+           select count(distinct passage_id) as "queued!" from queued"#,
         project.0,
         limit
-    ))
-    .await
+    )
+    .fetch_one(&mut *tx.0)
+    .await?;
+    Ok(queued.unsigned_abs())
 }
 
 /// Copies audience and kind of source from passages to their vectors where they differ; returns the

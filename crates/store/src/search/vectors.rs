@@ -38,8 +38,8 @@ pub struct Model {
     pub provider: serde_json::Value,
 }
 
-/// Finds or adds a model. [`Error::Unsupported`] if its vectors have too many dimensions, or
-/// others than before: another model needs another name.
+/// Finds or adds the model with this name and these dimensions, and marks it as used.
+/// [`Error::Unsupported`] if its vectors have too many dimensions.
 pub async fn register_model(
     store: &Store,
     name: &str,
@@ -56,36 +56,62 @@ pub async fn register_model(
                  number, or use another model"
             ))
         })?;
-    let mut tx = store.begin().await?;
-    let model = sqlx::query_as!(
+    Ok(sqlx::query_as!(
         Model,
         "insert into embedding_models (name, dimensions, provider) values ($1, $2, $3)
-         on conflict (name) do update set provider = excluded.provider
+         on conflict (name, dimensions) do update
+             set provider = excluded.provider, used_at = now()
          returning id, name, dimensions, provider",
         name,
         dimensions,
         provider
     )
-    .fetch_one(&mut *tx.0)
-    .await?;
-    if model.dimensions != dimensions {
-        return Err(Error::Unsupported(format!(
-            "the embedding model \"{name}\" made vectors of {} dimensions before and makes \
-             {dimensions} now; give it another name in the configuration (embedding.name)",
-            model.dimensions
-        )));
-    }
-    tx.commit().await?;
-    Ok(model)
+    .fetch_one(&mut *store.plain().await?)
+    .await?)
 }
 
-/// Returns all models with vectors, oldest first.
+/// Marks a model as used, so that changed passages are queued for it. Deletes the queues of models
+/// that no node has used in the last ten minutes.
+pub async fn renew_model(store: &Store, model: &Model) -> Result<()> {
+    sqlx::query!("update embedding_models set used_at = now() where id = $1", model.id)
+        .execute(&mut *store.plain().await?)
+        .await?;
+    sqlx::query!(
+        "delete from embedding_queue q using embedding_models m
+         where m.id = q.model_id and m.used_at <= now() - interval '10 minutes'"
+    )
+    .execute(&mut *store.plain().await?)
+    .await?;
+    Ok(())
+}
+
+/// Returns all models, oldest first.
 pub async fn models(store: &Store) -> Result<Vec<Model>> {
     Ok(sqlx::query_as!(
         Model,
         "select id, name, dimensions, provider from embedding_models order by id"
     )
     .fetch_all(&mut *store.plain().await?)
+    .await?)
+}
+
+/// Returns the previous model: of all other models, the one with current vectors for the most
+/// passages that lack one of `model`. `None` if there is no such passage.
+pub async fn previous_model(store: &Store, model: &Model) -> Result<Option<Model>> {
+    Ok(sqlx::query_as!(
+        Model,
+        "select m.id, m.name, m.dimensions, m.provider
+         from (select e.model_id, count(*) as vectors
+               from passages p join embeddings e
+                   on e.passage_id = p.id and e.text_hash = p.content_hash and e.model_id <> $1
+               where not exists (select from embeddings c where c.model_id = $1
+                   and c.passage_id = p.id and c.text_hash = p.content_hash)
+               group by e.model_id) as other
+         join embedding_models m on m.id = other.model_id
+         order by other.vectors desc, m.used_at desc, m.id desc limit 1",
+        model.id
+    )
+    .fetch_optional(&mut *store.plain().await?)
     .await?)
 }
 
@@ -99,8 +125,8 @@ pub async fn count(store: &Store, model: &Model) -> Result<i64> {
     .await?)
 }
 
-/// Stores the vectors of a batch and removes its passages from the queue. A passage that changed or
-/// was deleted is skipped; the queue has its new text.
+/// Stores the vectors of a batch and removes its passages from the model's queue. A passage that
+/// changed or was deleted is skipped; the queue has its new text.
 pub async fn store_batch(
     store: &Store,
     model: &Model,
@@ -110,7 +136,7 @@ pub async fn store_batch(
     put_all(&mut *store.plain().await?, model, &items.collect::<Vec<_>>()).await
 }
 
-/// Stores the vector of a passage, unless its text changed, and removes it from the queue.
+/// Stores the vector of a passage, unless its text changed, and removes it from the model's queue.
 pub async fn put(
     tx: &mut Tx,
     model: &Model,
@@ -143,7 +169,8 @@ async fn put_all(
              on conflict (model_id, passage_id) do update
                  set embedding = excluded.embedding, text_hash = excluded.text_hash
              returning passage_id)
-         delete from embedding_queue q using stored where q.passage_id = stored.passage_id",
+         delete from embedding_queue q using stored
+         where q.passage_id = stored.passage_id and q.model_id = $1",
         model.id,
         &ids,
         &hashes as &[&[u8]],

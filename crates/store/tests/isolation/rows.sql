@@ -18,6 +18,7 @@ insert into history_commit_files (commit_id, file_id, project_id)
 select c.id, f.id, f.project_id from history_commits c join files f using (repository_id) where f.project_id = :project;
 insert into docs (id, project_id, source, doc_id, title, content)
 values (gen_random_uuid(), :project, 'wiki', 'd', 'secret doc', 'text');
+insert into embedding_models (name, dimensions, provider) values ('rows', 2, '{}') on conflict do nothing;
 insert into passages (id, project_id, file_id, text, content_hash)
 select gen_random_uuid(), project_id, id, 'secret code', '\x:n1' from files where project_id = :project;
 insert into code_chunks (passage_id, project_id, repository_id, file_id, chunk_index, line_start, line_end, chunk_hash, span_hash)
@@ -25,7 +26,6 @@ select p.id, p.project_id, f.repository_id, f.id, 0, 1, 1, '\x00', '\x00'
 from passages p join files f on f.id = p.file_id where p.project_id = :project;
 insert into code_symbols (file_id, project_id, name, kind, line_start, line_end, span_hash)
 select id, project_id, 'main', 'function', 1, 1, '\x00' from files where project_id = :project;
-insert into embedding_models (name, dimensions, provider) values ('rows', 2, '{}') on conflict do nothing;
 insert into embeddings (model_id, passage_id, project_id, source_kind, text_hash, embedding)
 select m.id, p.id, p.project_id, p.source_kind, p.content_hash, '[1,0]'
 from passages p, embedding_models m where p.project_id = :project and m.name = 'rows';

@@ -46,6 +46,7 @@ insert into docs (id, project_id, source, doc_id, title, url, content)
 select pg_temp.id(7, n), pg_temp.project(n), 'wiki', 'page-' || n, 'Page ' || n, 'https://wiki/' || n, ''
 from generate_series(1, 5000) n;
 
+insert into embedding_models (name, dimensions, provider) values ('plans', 32, '{}');
 insert into passages (id, project_id, record_id, record_kind, tags, text, content_hash)
 select pg_temp.id(8, n), project_id, id, kind, array['tag-' || n % 10], content, sha256(n::text::bytea)
 from memory_records, lateral (select ('x' || right(id::text, 8))::bit(32)::bigint as n) as number
@@ -72,7 +73,6 @@ select pg_temp.id(9, n), pg_temp.id(4, n), pg_temp.project(n), 'src/file_' || 1 
        'Shop::Cart#code_' || n, 'fresh'
 from generate_series(1, 30000) n;
 
-insert into embedding_models (name, dimensions, provider) values ('plans', 32, '{}');
 insert into embeddings (model_id, passage_id, project_id, source_kind, text_hash, embedding, in_hnsw)
 select 1, id, project_id, source_kind, content_hash,
        (select array_agg(random() - 0.5)::vector from generate_series(1, 32) where p.id is not null),

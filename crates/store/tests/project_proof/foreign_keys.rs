@@ -45,7 +45,11 @@ const REFERENCES: [(&str, &str); 8] = [
                                  embedding)
          select id, ':id', ':project', 'code', '\\x00', '[1,0]' from embedding_models",
     ),
-    ("passages", "insert into embedding_queue (passage_id, project_id) values (':id', ':project')"),
+    (
+        "passages",
+        "insert into embedding_queue (passage_id, model_id, project_id)
+         select ':id', id, ':project' from embedding_models",
+    ),
 ];
 
 /// Returns two projects with a row of every table. The rows that [`REFERENCES`] insert are missing.

@@ -219,8 +219,9 @@ async fn counts(world: &World, ours: &Project) -> Result<(), Fault> {
     if counted.map(|count| usize::try_from(count).unwrap_or(usize::MAX)) != seeded {
         return Err(format!("projects::overview counts {held:?}"));
     }
-    let waiting =
-        vectors::queue_length(store, Some(here), false).await.map_err(|error| error.to_string())?;
+    let model = world.search.models.current().model;
+    let waiting = vectors::queue_length(store, Some(here), &model, false);
+    let waiting = waiting.await.map_err(|error| error.to_string())?;
     if usize::try_from(waiting) == Ok(2 + private) {
         Ok(())
     } else {

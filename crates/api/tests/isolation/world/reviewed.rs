@@ -95,8 +95,9 @@ pub fn sql(projects: &[Project], people: &[Person], model: i16, encryptor: &Encr
     }
     rows.0.push_str(
         "delete from embedding_queue q using embeddings e where e.passage_id = q.passage_id;
-         insert into embedding_queue (passage_id, project_id, private_to)
-         select id, project_id, private_to from passages where private_to is not null
+         insert into embedding_queue (passage_id, model_id, project_id, private_to)
+         select p.id, m.id, p.project_id, p.private_to from passages p, embedding_models m
+         where p.private_to is not null
          on conflict do nothing;",
     );
     rows.0

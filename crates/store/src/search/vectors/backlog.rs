@@ -32,7 +32,7 @@ pub struct Backlog {
     pub text_hash: Vec<u8>,
 }
 
-/// Queues all passages that have no current vector of the model; returns how many are new in the
+/// Queues all passages that have no current vector of the model; returns how many are new in its
 /// queue. Passages deleted meanwhile are skipped.
 pub async fn enqueue_missing(store: &Store, model: &Model) -> Result<u64> {
     let missing = sqlx::query_scalar!(
@@ -87,8 +87,8 @@ async fn enqueue_all(store: &Store, model: &Model, passages: &[Uuid]) -> Result<
 /// statement.
 async fn enqueue_free(store: &Store, model: &Model, passages: &[Uuid]) -> Result<u64> {
     let done = sqlx::query!(
-        "insert into embedding_queue (passage_id, project_id, private_to, priority)
-         select p.id, p.project_id, p.private_to, case when p.commit_id is null then 0
+        "insert into embedding_queue (passage_id, model_id, project_id, private_to, priority)
+         select p.id, $1, p.project_id, p.private_to, case when p.commit_id is null then 0
              else $3::smallint end
          from passages p
          where p.id = any($2) and not exists (select 1 from embeddings e where e.model_id = $1
@@ -112,7 +112,8 @@ async fn unqueued(store: &Store, model: &Model, passages: &[Uuid]) -> Result<Opt
          where p.id = any($2)
              and not exists (select 1 from embeddings e where e.model_id = $1
                              and e.passage_id = p.id and e.text_hash = p.content_hash)
-             and not exists (select 1 from embedding_queue q where q.passage_id = p.id)
+             and not exists (select 1 from embedding_queue q where q.model_id = $1
+                             and q.passage_id = p.id)
          limit 1",
         model.id,
         passages
@@ -121,7 +122,7 @@ async fn unqueued(store: &Store, model: &Model, passages: &[Uuid]) -> Result<Opt
     .await?)
 }
 
-/// Number of passages without a current vector.
+/// Number of passages without a current vector of a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EmbeddingBacklog {
     /// Passages whose vector is to come.
@@ -131,12 +132,13 @@ pub struct EmbeddingBacklog {
     pub failed_count: i64,
 }
 
-/// Counts the passages without a current vector, of one project or of all; for a user only those
-/// that they may find. Passages that the policy hides from the model are left out; `is_remote` says
-/// whether the model runs on another machine.
+/// Counts the passages without a current vector of the model, of one project or of all; for a user
+/// only those that they may find. Passages that the policy hides from the model are left out;
+/// `is_remote` says whether the model runs on another machine.
 pub async fn queue(
     store: &Store,
     project: Option<ProjectId>,
+    model: &Model,
     is_remote: bool,
 ) -> Result<EmbeddingBacklog> {
     Ok(sqlx::query_as!(
@@ -144,11 +146,12 @@ pub async fn queue(
         r#"select count(*) filter (where q.attempts < $2) as "pending!",
                   count(*) filter (where q.attempts >= $2) as "failed_count!"
            from embedding_queue q join projects p on p.id = q.project_id
-           where ($1::uuid is null or q.project_id = $1)
+           where q.model_id = $4 and ($1::uuid is null or q.project_id = $1)
                and mc.is_embedding_allowed(p.allowed_embedding_models, $3)"#,
         project.map(|project| project.0),
         FAILING_AFTER,
-        is_remote
+        is_remote,
+        model.id
     )
     .fetch_one(&mut *store.read().await?)
     .await?)
@@ -163,29 +166,37 @@ pub async fn listen(store: &Store) -> Result<Listener> {
 pub async fn queue_length(
     store: &Store,
     project: Option<ProjectId>,
+    model: &Model,
     is_remote: bool,
 ) -> Result<i64> {
-    Ok(queue(store, project, is_remote).await?.pending)
+    Ok(queue(store, project, model, is_remote).await?.pending)
 }
 
-/// Claims the next passages to embed for one minute, so that two nodes don't embed the same ones.
+/// Claims the next passages that the model embeds for one minute, so that two nodes don't embed the
+/// same ones.
 /// Commits come after all other sources, then the longest queued first. Passages that the policy
 /// hides from the model (`is_remote`: on another machine) are rescheduled by an hour, up to a
 /// thousand per call; a change of the policy makes them due.
-pub async fn take_backlog(store: &Store, limit: i64, is_remote: bool) -> Result<Vec<Backlog>> {
+pub async fn take_backlog(
+    store: &Store,
+    model: &Model,
+    limit: i64,
+    is_remote: bool,
+) -> Result<Vec<Backlog>> {
     let rows = sqlx::query!(
         r#"with put_off as (
                select q.passage_id from embedding_queue q
-               where q.scheduled_at <= now() and q.project_id in (
+               where q.model_id = $3 and q.scheduled_at <= now() and q.project_id in (
                    select p.id from projects p
                        where not mc.is_embedding_allowed(p.allowed_embedding_models, $2))
                limit 1000 for update skip locked),
            later as (
                update embedding_queue q set scheduled_at = now() + interval '1 hour'
-               where q.passage_id = any(array(select passage_id from put_off))),
+               where q.model_id = $3
+                   and q.passage_id = any(array(select passage_id from put_off))),
            due as (
                select q.passage_id from embedding_queue q
-               where q.scheduled_at <= now() and exists (
+               where q.model_id = $3 and q.scheduled_at <= now() and exists (
                    select from projects p
                    where p.id = q.project_id and
                        mc.is_embedding_allowed(p.allowed_embedding_models, $2))
@@ -193,13 +204,14 @@ pub async fn take_backlog(store: &Store, limit: i64, is_remote: bool) -> Result<
                for update skip locked),
            claimed as (
                update embedding_queue q set scheduled_at = now() + interval '1 minute'
-               where q.passage_id = any(array(select passage_id from due))
+               where q.model_id = $3 and q.passage_id = any(array(select passage_id from due))
                returning q.passage_id)
            select p.id, p.project_id, p.source_kind as "source_kind!", p.title, p.location,
                   p.context, p.text, p.content_hash
            from claimed c join passages p on p.id = c.passage_id"#,
         limit,
-        is_remote
+        is_remote,
+        model.id
     )
     .fetch_all(&mut *store.plain().await?)
     .await?;
@@ -234,14 +246,20 @@ pub async fn may_embed(store: &Store, projects: &[ProjectId], is_remote: bool) -
 }
 
 /// Reschedules passages after a failure, with the reason and exponential backoff up to an hour.
-pub async fn backlog_failed(store: &Store, passages: &[PassageId], reason: &str) -> Result<()> {
+pub async fn backlog_failed(
+    store: &Store,
+    model: &Model,
+    passages: &[PassageId],
+    reason: &str,
+) -> Result<()> {
     sqlx::query!(
         "update embedding_queue set attempts = attempts + 1, last_error = $2,
              scheduled_at = now() + least(interval '1 hour',
                  interval '1 second' * 2 ^ least(attempts, 12))
-         where passage_id = any($1)",
+         where passage_id = any($1) and model_id = $3",
         &uuids(passages),
-        reason
+        reason,
+        model.id
     )
     .execute(&mut *store.plain().await?)
     .await?;
@@ -250,10 +268,12 @@ pub async fn backlog_failed(store: &Store, passages: &[PassageId], reason: &str)
 
 /// Returns claimed passages to the queue without counting an attempt: the provider is down, or the
 /// service stops.
-pub async fn release_backlog(store: &Store, passages: &[PassageId]) -> Result<()> {
+pub async fn release_backlog(store: &Store, model: &Model, passages: &[PassageId]) -> Result<()> {
     sqlx::query!(
-        "update embedding_queue set scheduled_at = now() where passage_id = any($1)",
-        &uuids(passages)
+        "update embedding_queue set scheduled_at = now()
+         where passage_id = any($1) and model_id = $2",
+        &uuids(passages),
+        model.id
     )
     .execute(&mut *store.plain().await?)
     .await?;

@@ -58,9 +58,11 @@ pub async fn progress(
                        select from embeddings e where e.model_id = $2
                            and e.passage_id = p.id and e.text_hash = p.content_hash)) as "missing!",
                   (select count(*) from embedding_queue q
-                   where q.project_id = o.id and q.attempts < $3) as "waiting!",
+                   where q.model_id = $2 and q.project_id = o.id
+                       and q.attempts < $3) as "waiting!",
                   (select count(*) from embedding_queue q
-                   where q.project_id = o.id and q.attempts >= $3) as "failed_count!",
+                   where q.model_id = $2 and q.project_id = o.id
+                       and q.attempts >= $3) as "failed_count!",
                   (select count(*) from embedding_models m
                    join embeddings e on e.model_id = m.id and e.project_id = o.id
                    where m.id <> $2) as "of_others!",
@@ -76,21 +78,24 @@ pub async fn progress(
     .unwrap_or_default())
 }
 
-/// Returns the passages of a project that failed most often, except private ones.
+/// Returns the passages of a project that the model failed on most often, except private ones.
 pub async fn list_failed(
     store: &Store,
     project: ProjectId,
+    model: &Model,
     limit: i64,
 ) -> Result<Vec<FailedPassage>> {
     let rows = sqlx::query!(
         r#"select q.passage_id, p.source_kind as "source_kind!", p.location, p.record_id,
                q.attempts, q.last_error
            from embedding_queue q join passages p on p.id = q.passage_id
-           where q.project_id = $1 and q.attempts >= $2 and p.private_to is null
+           where q.model_id = $4 and q.project_id = $1 and q.attempts >= $2
+               and p.private_to is null
            order by q.attempts desc, q.passage_id limit $3"#,
         project.0,
         FAILING_AFTER,
-        limit
+        limit,
+        model.id
     )
     .fetch_all(&mut *store.read().await?)
     .await?;
@@ -100,14 +105,16 @@ pub async fn list_failed(
     })
 }
 
-/// Makes the repeatedly failed passages of a project due; returns their number. Those that are
-/// claimed or due within a minute stay as they are.
-pub async fn retry_failed(store: &Store, project: ProjectId) -> Result<u64> {
+/// Makes the passages of a project due on which the model failed repeatedly; returns their number.
+/// Those that are claimed or due within a minute stay as they are.
+pub async fn retry_failed(store: &Store, project: ProjectId, model: &Model) -> Result<u64> {
     let done = sqlx::query!(
         "update embedding_queue set scheduled_at = now()
-         where project_id = $1 and attempts >= $2 and scheduled_at > now() + interval '1 minute'",
+         where model_id = $3 and project_id = $1 and attempts >= $2
+             and scheduled_at > now() + interval '1 minute'",
         project.0,
-        FAILING_AFTER
+        FAILING_AFTER,
+        model.id
     )
     .execute(&mut *store.plain().await?)
     .await?;
