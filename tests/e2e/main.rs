@@ -9,6 +9,7 @@ mod bundle_sets;
 mod bundles;
 #[path = "../cache.rs"]
 mod cache;
+mod clients;
 mod commands;
 mod costs;
 mod crash;
@@ -20,6 +21,7 @@ mod full_disk;
 mod git;
 mod harness;
 mod history;
+mod imports;
 mod integrations;
 mod isolation_mutants;
 mod leaks;

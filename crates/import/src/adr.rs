@@ -236,10 +236,11 @@ mod tests {
     #[test]
     fn decision_that_is_not_in_force_is_refused() {
         let superseded = NYGARD.replace("Accepted", "Superseded by [9](0009-x.md)");
-        let madr = "---\nstatus: \"rejected\"\n---\n# Use X\n\n## Context and Problem Statement\n\nA \
-                    question.\n\n## Decision Outcome\n\nChosen option: \"X\", because it is best.\n";
-        let listed = "# ADR-001: Rows\n\n## Metadata\n\n- **Status**: Proposed\n\n## Decision\n\nOne \
-                      point a row.\n";
+        let madr = "---\nstatus: \"rejected\"\n---\n# Use X\n\n## Context and Problem Statement\n\n\
+                    A question.\n\n## Decision Outcome\n\nChosen option: \"X\", because it is \
+                    best.\n";
+        let listed = "# ADR-001: Rows\n\n## Metadata\n\n- **Status**: Proposed\n\n## Decision\n\n\
+                      One point a row.\n";
         for (text, status) in [
             (superseded.as_str(), "Superseded by 9 (0009-x.md)"),
             (madr, "rejected"),

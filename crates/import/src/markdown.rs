@@ -270,8 +270,8 @@ mod tests {
 
     #[test]
     fn blocks_have_lines_and_plain_text() {
-        let text = "# Title\n\nUse **bold** [db.rs](mdc:src/db.rs)\nand [docs](https://x.y/z).\n\n- a\n  \
-                    - b\n\n```sh\nmake\n```\n\n| a | b |\n|---|---|\n| 1 | 2 |\n";
+        let text = "# Title\n\nUse **bold** [db.rs](mdc:src/db.rs)\nand [docs](https://x.y/z).\n\n\
+                    - a\n  - b\n\n```sh\nmake\n```\n\n| a | b |\n|---|---|\n| 1 | 2 |\n";
         let blocks = parse(text, 1);
         let paragraph = |line, text: &str| Block { line, content: Content::Paragraph(text.into()) };
         let nested = Item { line: 7, blocks: vec![paragraph(7, "b")] };

@@ -71,7 +71,7 @@ pub fn parse(text: &str, source: &str) -> Import {
             continue;
         }
         let last = piece.path.last().map_or("", |heading| plain(heading)).to_lowercase();
-        if LINK_HEADINGS.contains(&last.as_str()) {
+        if LINK_HEADINGS.contains(&last.as_str()) && piece.text.contains("://") {
             import.refuse(origin, &piece.text, Reason::Pointer);
             continue;
         }

@@ -130,7 +130,7 @@ mod tests {
     use super::*;
 
     const LINES: &str = r#"
-{"type":"entity","name":"checkout","entityType":"service","observations":["Retries a payment three times, then gives up.","Owner?"]}
+{"type":"entity","name":"checkout","entityType":"service","observations":["Pays in two steps.","?"]}
 {"type":"relation","from":"checkout","to":"payments","relationType":"depends_on"}
 {"type":"relation","from":"checkout","to":"Ann's team","relationType":"is owned by"}
 {"type":"note"}"#;
@@ -142,7 +142,7 @@ mod tests {
         assert_eq!(
             notes,
             [
-                "checkout (service): Retries a payment three times, then gives up.",
+                "checkout (service): Pays in two steps.",
                 "`checkout` depends on `payments`; `checkout` is owned by `Ann's team`.",
             ]
         );

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::api_client::ApiClient;
 use crate::cli::ProposalsCommand;
-use crate::output::{self, Format, excerpt, list, number, text};
+use crate::output::{self, Format, excerpt, list, number, one_line, text};
 
 /// Proposals in one request.
 const PAGE: &str = "200";
@@ -57,8 +57,10 @@ fn shown(page: &Value) -> String {
         let why = &proposal["demotion"];
         let reasons = list(why, "reasons").iter().filter_map(Value::as_str).collect::<Vec<_>>();
         let factor = why["rank_factor"].as_f64().map(|factor| format!(" (rank factor {factor})"));
+        let source = one_line(&proposal["meta"], "imported_from");
+        let source = if source.is_empty() { source } else { format!("\n  from {source}") };
         format!(
-            "{}  version {}\n  {}\n  {}{}",
+            "{}  version {}\n  {}{source}\n  {}{}",
             text(proposal, "id"),
             number(proposal, "version"),
             excerpt(proposal, "content"),

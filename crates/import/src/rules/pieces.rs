@@ -1,5 +1,6 @@
 //! Cutting of Markdown blocks into pieces that can be understood one by one.
 
+use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use regex::Regex;
@@ -85,7 +86,11 @@ impl Splitter {
         match &block.content {
             Content::Heading { level, text } => return self.open(*level, text, next),
             Content::Paragraph(text) => return self.paragraph(block.line, text, next),
-            Content::List { is_ordered, items } => self.list("", block.line, *is_ordered, items),
+            Content::List { is_ordered, items } => {
+                let (items, read) = with_code(items, next);
+                self.list("", block.line, *is_ordered, &items);
+                return read;
+            }
             Content::Table(rows) => self.table("", block.line, rows),
             Content::Code { language, text } => self.code(block.line, language, text),
         }
@@ -234,6 +239,27 @@ fn are_definitions(items: &[String]) -> bool {
             && label.is_some_and(|(label, _)| words(label) <= CONNECTIVE_WORDS)
     };
     2 * items.iter().filter(is_definition).count() > items.len()
+}
+
+/// Adds the code after a list to its last item, if the item introduces it. Returns the number of
+/// blocks that were added.
+fn with_code<'a>(items: &'a [Item], next: &[Block]) -> (Cow<'a, [Item]>, usize) {
+    let introduces = |item: &Item| {
+        matches!(item.blocks.as_slice(), [Block { content: Content::Paragraph(text), .. }]
+            if text.ends_with(':'))
+    };
+    match next.first() {
+        Some(code @ Block { content: Content::Code { .. }, .. })
+            if items.last().is_some_and(introduces) =>
+        {
+            let mut items = items.to_vec();
+            if let Some(last) = items.last_mut() {
+                last.blocks.push(code.clone());
+            }
+            (Cow::Owned(items), 1)
+        }
+        _ => (Cow::Borrowed(items), 0),
+    }
 }
 
 fn is_shell(language: &str) -> bool {

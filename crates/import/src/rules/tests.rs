@@ -96,6 +96,14 @@ fn rule_of_cursor_has_globs_and_description() {
 }
 
 #[test]
+fn code_after_an_item_that_introduces_it_belongs_to_the_item() {
+    let import = parse("1. Pass the token in a cookie:\n```ts\nset(token)\n```\n", "CLAUDE.md");
+    assert_eq!(import.refused, []);
+    let expected = "Pass the token in a cookie:\n```ts\nset(token)\n```";
+    assert_eq!(import.notes[0].content, expected);
+}
+
+#[test]
 fn short_lists_stay_together_and_long_ones_repeat_their_introduction() {
     let stack = parse("## Stack\n\n- Rust\n- Tokio\n- axum with tower\n", "AGENTS.md");
     assert_eq!(stack.notes[0].content, "Stack:\n- Rust\n- Tokio\n- axum with tower");
