@@ -65,7 +65,7 @@ demo: setup build-quick ## Index a repository, save, recall and search (REPO=<pa
 # What tests need besides `make setup`.
 .PHONY: test-setup
 test-setup: setup
-	@scripts/setup mcp-client mcp-client-typescript oidc-provider vendors webhook-examples redis bundle-source
+	@scripts/setup mcp-client mcp-client-typescript oidc-provider vendors clients webhook-examples redis bundle-source
 	@scripts/cargo-tool cargo-nextest $(NEXTEST) --no-default-features --features default-no-update
 
 .PHONY: test

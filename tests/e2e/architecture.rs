@@ -25,7 +25,7 @@ const LAYERS: &[&[&str]] = &[
         "mc-connectors",
         "mc-redis",
     ],
-    &["mc-search", "mc-indexer"],
+    &["mc-search", "mc-indexer", "mc-import"],
     &["mc-accounts", "mc-memory", "mc-integrations"],
     &["mc-jobs", "mc-mcp", "mc-api"],
     &["mc-app"],

@@ -1,6 +1,5 @@
 //! The command line.
 
-use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Output, Stdio};
 
@@ -109,14 +108,16 @@ async fn records_are_imported_and_exported_as_yaml() {
     )
     .unwrap();
     let file = file.to_str().unwrap();
-    let imported = printed(service.command(&["--json", "import", file, "-p", "one"]));
+    let imported =
+        printed(service.command(&["--json", "import", file, "-p", "one", "--create-project"]));
     assert_eq!(imported["outcomes"]["created"], 3, "{imported}");
 
     let exported = output(service.command(&["export", "-p", "one"]));
     let copy = directory.path().join("copy.yaml");
     std::fs::write(&copy, &exported).unwrap();
     let copy = copy.to_str().unwrap();
-    let imported = printed(service.command(&["--json", "import", copy, "-p", "two"]));
+    let into_two = ["--json", "import", copy, "-p", "two", "--create-project"];
+    let imported = printed(service.command(&into_two));
     assert_eq!(imported["outcomes"]["created"], 3, "{imported}\n{exported}");
     let again = output(service.command(&["export", "-p", "two"]));
     assert_eq!(again, exported);
@@ -153,7 +154,7 @@ async fn import_waits_for_the_limits_of_its_caller() {
         json!({"kind": "fact", "content": format!("The table of {name} is archived on Fridays.")})
     });
     std::fs::write(&file, json!(facts).to_string()).unwrap();
-    let import = ["--json", "import", file.to_str().unwrap(), "-p", "shop"];
+    let import = ["--json", "import", file.to_str().unwrap(), "-p", "shop", "--create-project"];
     assert_eq!(printed(service.command(&import))["failures"], json!([]));
 }
 
@@ -181,7 +182,8 @@ async fn weekly_exports_are_listed_and_downloaded() {
     assert!(written.contains("02:00 UTC"), "{written}");
     let printed_one = output(service.command(&["exports", "download", id, "-p", "shop"]));
     assert_eq!(printed_one.trim_end(), written.trim_end());
-    let imported = printed(service.command(&["--json", "import", file, "-p", "copy"]));
+    let import = ["--json", "import", file, "-p", "copy", "--create-project"];
+    let imported = printed(service.command(&import));
     assert_eq!(imported["outcomes"]["created"], 1, "{imported}");
 }
 
@@ -416,56 +418,6 @@ fn output_of(command: &mut Command) -> String {
     let Output { status, stdout, stderr } = command.output().unwrap();
     assert!(status.success(), "{command:?}: {}", String::from_utf8_lossy(&stderr));
     String::from_utf8(stdout).unwrap()
-}
-
-#[tokio::test]
-async fn cursor_install_configures_a_working_server() {
-    let service = Service::embedded().await;
-    service.project("shop").await;
-    let project = tempfile::TempDir::new().unwrap();
-    let dir = project.path().to_str().unwrap();
-    let install = ["--json", "cursor", "install", "--dir", dir, "--project", "shop"];
-    let done = printed(service.command(&install));
-    assert_eq!(done["project_key"], "shop");
-    let written = std::fs::read_to_string(project.path().join(".cursor/mcp.json")).unwrap();
-    let written: Value = serde_json::from_str(&written).unwrap();
-    let entry = &written["mcpServers"]["memory-copilot"];
-    let strings = |value: &Value| {
-        let items = value.as_array().unwrap().iter();
-        items.map(|item| item.as_str().unwrap().to_owned()).collect::<Vec<_>>()
-    };
-    let env = entry["env"].as_object().unwrap();
-    let mut server = Command::new(entry["command"].as_str().unwrap())
-        .args(strings(&entry["args"]))
-        .env_clear()
-        .env("HOME", "/nonexistent")
-        .envs(env.iter().map(|(name, value)| (name, value.as_str().unwrap())))
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut input = server.stdin.take().unwrap();
-    let mut answers = BufReader::new(server.stdout.take().unwrap()).lines();
-    let mut ask = |request: Value| {
-        writeln!(input, "{request}").unwrap();
-        let Some(id) = request.get("id") else { return Value::Null };
-        loop {
-            let answer = answers.next().expect("an answer").unwrap();
-            let answer: Value = serde_json::from_str(&answer).unwrap();
-            if answer.get("id") == Some(id) {
-                return answer;
-            }
-        }
-    };
-    ask(json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
-        "protocolVersion": "2025-06-18", "capabilities": {},
-        "clientInfo": {"name": "test", "version": "1"}}}));
-    ask(json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
-    let answer = ask(json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {
-        "name": "recall", "arguments": {"query": "anything"}}}));
-    assert_ne!(answer["result"]["isError"], true, "{answer}");
-    drop(input);
-    server.wait().unwrap();
 }
 
 #[test]

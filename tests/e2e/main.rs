@@ -9,6 +9,7 @@ mod bundle_sets;
 mod bundles;
 #[path = "../cache.rs"]
 mod cache;
+mod clients;
 mod commands;
 mod costs;
 mod crash;
@@ -26,6 +27,7 @@ mod git;
 mod harness;
 mod history;
 mod hub;
+mod imports;
 mod integrations;
 mod isolation_mutants;
 mod leaks;

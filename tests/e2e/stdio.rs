@@ -88,7 +88,7 @@ fn terminal_shows_a_hint_and_a_signal_ends_the_server() {
     let mut child = server().stdin(clone()).stdout(clone()).stderr(Stdio::piped()).spawn().unwrap();
     let mut hint = String::new();
     BufReader::new(child.stderr.as_mut().unwrap()).read_line(&mut hint).unwrap();
-    assert!(hint.contains("MCP server") && hint.contains("cursor install"), "{hint}");
+    assert!(hint.contains("MCP server") && hint.contains("client install"), "{hint}");
     until_it_reads(&child);
     let status = signalled(&mut child, "TERM");
     assert!(status.success(), "{status}");

@@ -2,17 +2,17 @@
 
 use std::time::Duration;
 
-use anyhow::{Result, anyhow};
+use anyhow::{Result, anyhow, bail};
 use axum::body::Bytes;
 use futures::{Stream, TryStreamExt};
-use mc_domain::{Classified as _, ErrorKind};
+use mc_domain::{Classified as _, ErrorKind, ProjectKey};
 use mc_mcp::CoreClient;
 use mc_mcp::core::{CoreCall, CoreError};
 use serde_json::{Value, json};
 
 use crate::cli::PageArgs;
 use crate::config::Config;
-use crate::{credentials, terminal};
+use crate::{credentials, output, terminal};
 
 /// How long a caller above one of its limits waits before it tries again.
 const LIMIT_WAIT: Duration = Duration::from_secs(1);
@@ -138,12 +138,50 @@ impl ApiClient {
         self.post("/projects", json!({ "key": key })).await.map(drop)
     }
 
+    /// Returns an error with similar keys if the user has no such project.
+    pub async fn require_project(&self, key: &ProjectKey) -> Result<()> {
+        let page = self.get("/projects", &[]).await?;
+        let projects = output::list(&page, "items");
+        let keys: Vec<&str> = projects.iter().map(|project| output::text(project, "key")).collect();
+        if keys.contains(&key.as_str()) { Ok(()) } else { bail!(unknown_project(key, keys)) }
+    }
+
     async fn send(&self, call: CoreCall) -> Result<Value> {
         self.0.send(call, None).await.map_err(|error| to_anyhow(&error))
     }
 }
 
+/// Most keys that the error about an unknown project names.
+const SIMILAR_KEYS: usize = 3;
+
+fn unknown_project(key: &ProjectKey, mut keys: Vec<&str>) -> String {
+    keys.sort_by_cached_key(|known| strsim::damerau_levenshtein(known, key.as_str()));
+    let similar: Vec<_> = keys.into_iter().take(SIMILAR_KEYS).collect();
+    let known = match similar.as_slice() {
+        [] => "you have none".to_owned(),
+        similar => format!("the most similar of yours: {}", similar.join(", ")),
+    };
+    format!(
+        "there is no project \"{key}\", or it is not yours to see ({known}); create it with \
+         `memory-copilot projects create {key}`, or with --create-project"
+    )
+}
+
 /// Returns the error of a call as the error of a command.
 pub fn to_anyhow(error: &CoreError) -> anyhow::Error {
     anyhow!(terminal::failure(&error.message(), error.suggestions()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unknown_project_names_similar_ones() {
+        let key = ProjectKey::parse("shpo").expect("a key");
+        let message = unknown_project(&key, vec!["warehouse", "billing", "shop", "shop-web"]);
+        assert!(message.contains("(the most similar of yours: shop, "), "{message}");
+        assert!(!message.contains("warehouse"), "{message}");
+        assert!(unknown_project(&key, vec![]).contains("you have none"));
+    }
 }

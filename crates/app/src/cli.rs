@@ -1,6 +1,7 @@
 //! The command line.
 
 mod accounts;
+mod clients;
 mod examples;
 mod memory;
 mod operations;
@@ -21,6 +22,7 @@ use clap::{Args, Parser, Subcommand};
 use mc_domain::{ProjectKey, UnknownValue};
 
 pub use self::accounts::*;
+pub use self::clients::*;
 pub use self::memory::*;
 pub use self::operations::*;
 pub use self::people::*;
@@ -85,7 +87,8 @@ pub enum Command {
     Records(RecordsCommand),
     /// Export the project's records as YAML.
     Export(ExportArgs),
-    /// Import records from YAML.
+    /// Import records, or propose notes from rules files, decision records and other programs.
+    #[command(after_help = examples::IMPORT)]
     Import(ImportArgs),
     /// Measure retrieval on data in the BEIR layout.
     Eval(EvalArgs),
@@ -156,9 +159,12 @@ pub enum Command {
     /// Show the configuration.
     #[command(subcommand)]
     Config(ConfigCommand),
-    /// Set up Cursor.
+    /// Set up a project for a client: Claude Code, Cursor, VS Code, Zed or Junie.
+    #[command(subcommand, after_help = examples::CLIENT)]
+    Client(ClientCommand),
+    /// Run at an event of Claude Code; `client install claude-code` writes these commands.
     #[command(subcommand)]
-    Cursor(CursorCommand),
+    Hook(HookCommand),
     /// Print completions for a shell.
     Completions {
         /// Shell to print the completions of.

@@ -3,13 +3,14 @@
 
 pub mod audit;
 pub mod backup;
+pub mod client;
 pub mod config;
-pub mod cursor;
 pub mod doctor;
 pub mod duplicates;
 pub mod eval;
 pub mod export;
 pub mod exports;
+pub mod hook;
 pub mod hygiene;
 pub mod import;
 pub mod ingest;

@@ -46,7 +46,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use api_client::ApiClient;
-use cli::{Cli, Command, ConfigCommand, CursorCommand};
+use cli::{Cli, Command, ConfigCommand};
 use commands::ingest::Interrupted;
 use config::Config;
 use output::Format;
@@ -194,9 +194,8 @@ async fn run(cli: Cli, config: Config) -> Result<()> {
         Command::Sanitize(args) => commands::sanitize::run(&args, format),
         Command::Doctor => commands::doctor::run(&config, format).await,
         Command::Config(ConfigCommand::Show) => commands::config::show(&config, format),
-        Command::Cursor(CursorCommand::Install { dir, project }) => {
-            commands::cursor::install(&dir, project, &config, format)
-        }
+        Command::Client(command) => commands::client::run(command, &config, format),
+        Command::Hook(command) => commands::hook::run(command, remote).await,
         Command::Completions { .. } => unreachable!("printed before the configuration is read"),
     }
 }

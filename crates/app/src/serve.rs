@@ -13,7 +13,7 @@ use mc_accounts::{SignIn, SignInSettings, tokens};
 use mc_api::{ApiState, Serving};
 use mc_crypto::Encryptor;
 use mc_domain::{ProjectId, UserId};
-use mc_mcp::cursor_ide::snippet;
+use mc_mcp::clients::Client;
 use mc_memory::MemoryContext;
 use mc_sandbox::raise_privileges;
 use mc_search::index as keyword;
@@ -161,16 +161,11 @@ fn warm_up(search: &SearchContext) {
 fn print_banner(config: &Config) {
     let url = config.base_url();
     tracing::info!(server.url = url, version = env!("CARGO_PKG_VERSION"), "listening");
-    let example = mc_domain::ProjectKey::parse("my-project").expect("a valid key");
     output::line(&format!("Memory Copilot {} listens on {url}", env!("CARGO_PKG_VERSION")));
     output::line(&format!("  API page   {url}/docs"));
     output::line(&format!("  MCP        {url}/mcp (streamable HTTP), or: memory-copilot mcp"));
     output::line(&format!("  token      {}", config.token_file().display()));
-    if let Ok(entry) = crate::commands::cursor::entry(&example, config) {
-        output::line(
-            "  Cursor     memory-copilot cursor install --dir DIR writes this into \
-             DIR/.cursor/mcp.json:",
-        );
-        output::line(&snippet(&entry));
-    }
+    let clients: Vec<_> = Client::ALL.iter().map(|client| client.as_str()).collect();
+    output::line("  clients    memory-copilot client install CLIENT --dir DIR");
+    output::line(&format!("             ({})", clients.join(", ")));
 }

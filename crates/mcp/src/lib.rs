@@ -1,7 +1,8 @@
 #![doc = include_str!("../README.md")]
 
+pub mod clients;
 pub mod core;
-pub mod cursor_ide;
+
 mod error;
 mod http;
 mod progress;

@@ -20,6 +20,16 @@ Examples:
   memory-copilot tool open_doc --id m1 --project shop
   memory-copilot --json tool search_code --query Cart#total --limit 3 --project shop";
 
+pub const IMPORT: &str = "\
+Examples:
+  memory-copilot import . --project shop --dry-run
+  memory-copilot import CLAUDE.md --project shop
+  memory-copilot import docs/decisions --from adr --project shop
+  memory-copilot import mem0.json --project shop
+  memory-copilot import records.yaml --project shop --create-project
+
+Notes of other programs become proposals: `memory-copilot proposals list` shows them for review.";
+
 pub const WEBHOOKS: &str = "\
 Examples:
   memory-copilot webhooks create github --project shop
@@ -128,6 +138,13 @@ Examples:
 
 It needs the configuration of the service, and its encryption key.";
 
+pub const CLIENT: &str = "\
+Examples:
+  memory-copilot client install claude-code --project shop
+  memory-copilot client install vscode --dir ~/src/shop --project shop --dry-run
+
+The files name no path of this machine, so a team can commit them.";
+
 #[cfg(test)]
 mod tests {
     use std::fs;
@@ -145,7 +162,7 @@ mod tests {
             Some((command.get_name().to_owned(), help))
         });
         let helps: Vec<_> = helps.collect();
-        assert_eq!(helps.len(), 18);
+        assert_eq!(helps.len(), 20);
         for (name, help) in helps {
             let examples = help.lines().filter(|line| line.starts_with("  memory-copilot "));
             let mut count = 0;

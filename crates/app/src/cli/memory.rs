@@ -127,10 +127,35 @@ pub struct ExportArgs {
 /// Arguments of `import`.
 #[derive(Debug, Args)]
 pub struct ImportArgs {
-    /// YAML file, as `export` writes it; `-` reads standard input.
-    pub file: PathBuf,
+    /// File, or directory of a repository, whose rules files and decision records are found; `-`
+    /// reads standard input.
+    pub path: PathBuf,
     #[command(flatten)]
     pub project: ProjectArg,
+    /// Format: records, rules, adr, mem0 or server-memory; by default detected.
+    #[arg(long, value_name = "FORMAT", value_parser = ImportFormat::parse)]
+    pub from: Option<ImportFormat>,
+    /// Show the proposals and the refused parts without sending them; needs no service.
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Create the project if it does not exist.
+    #[arg(long, conflicts_with = "dry_run")]
+    pub create_project: bool,
+}
+
+/// A format of `import`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ImportFormat {
+    /// Records, as `export` writes them.
+    Records,
+    /// The format of another program.
+    Other(mc_import::Format),
+}
+
+impl ImportFormat {
+    fn parse(word: &str) -> Result<Self, mc_import::UnknownFormat> {
+        if word == "records" { Ok(Self::Records) } else { word.parse().map(Self::Other) }
+    }
 }
 
 /// Arguments of `eval`.

@@ -78,17 +78,3 @@ pub enum ConfigCommand {
     /// Print the effective configuration with masked secrets.
     Show,
 }
-
-/// Subcommands of `cursor`.
-#[derive(Debug, Subcommand)]
-pub enum CursorCommand {
-    /// Write .cursor/mcp.json and a rule that tells the assistant to use the memory.
-    Install {
-        /// Directory of the project.
-        #[arg(long, value_name = "DIR", default_value = ".")]
-        dir: PathBuf,
-        /// Project key; by default made from the directory's name.
-        #[arg(long, short, value_name = "KEY")]
-        project: Option<String>,
-    },
-}

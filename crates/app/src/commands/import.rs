@@ -1,100 +1,90 @@
-//! `memory-copilot import`: saves records from YAML or JSON. The judge examines each of them.
+//! `memory-copilot import`: saves records, and proposes notes of other programs.
 
-use std::collections::BTreeMap;
+mod files;
+mod proposals;
+mod records;
 
-use anyhow::{Context, Result, bail};
-use serde_json::{Value, json};
+use std::path::Path;
+
+use anyhow::{Result, bail};
+use mc_domain::ProjectKey;
+use mc_import::{Format, Import};
+use serde_json::json;
 
 use crate::api_client::ApiClient;
-use crate::cli::ImportArgs;
-use crate::input;
-use crate::output::{Format, text};
+use crate::cli::{ImportArgs, ImportFormat};
+use crate::{input, output};
+use files::SourceFile;
 
-/// Saves every record of the file. An invalid or rejected record is reported and does not stop the
-/// others.
-pub async fn run(args: ImportArgs, remote: &ApiClient, format: Format) -> Result<()> {
-    let records = parse(&input::text(&args.file)?)?;
-    remote.ensure_project(&args.project.project).await?;
-    let mut outcomes: BTreeMap<String, u32> = BTreeMap::new();
-    let mut failures = Vec::new();
-    for (index, record) in records.into_iter().enumerate() {
-        let request = save_request(record, &args.project.project);
-        match remote.post_within_limits("/save", request).await? {
-            Ok(response) => {
-                if text(&response, "outcome") == "rejected" {
-                    let reason = text(&response, "reason");
-                    failures.push(format!("record {}: rejected, {reason}", index + 1));
-                }
-                *outcomes.entry(text(&response, "outcome").to_owned()).or_default() += 1;
+/// Imports a file, or the rules files and decision records of a directory.
+pub async fn run(args: ImportArgs, remote: &ApiClient, format: output::Format) -> Result<()> {
+    let key = args.project.key()?;
+    let files = if args.path.is_dir() {
+        files::find(&args.path, args.from)?
+    } else {
+        let text = input::text(&args.path)?;
+        let source = files::source(&args.path);
+        match args.from.or_else(|| Format::detect(&source, &text).map(ImportFormat::Other)) {
+            Some(ImportFormat::Other(format)) => vec![SourceFile { source, format, text }],
+            Some(ImportFormat::Records) | None => {
+                return import_records(&args, &key, &text, remote, format).await;
             }
-            Err(error) => failures.push(format!("record {}: {error}", index + 1)),
+        }
+    };
+    let import = parse(&files, args.path.is_dir())?;
+    if args.dry_run {
+        proposals::show(&import, format);
+        return Ok(());
+    }
+    find_project(&args, &key, remote).await?;
+    proposals::send(import, &key, remote, format).await
+}
+
+async fn import_records(
+    args: &ImportArgs,
+    key: &ProjectKey,
+    text: &str,
+    remote: &ApiClient,
+    format: output::Format,
+) -> Result<()> {
+    if args.dry_run {
+        let records = records::parse(text)?;
+        format.print(&json!({ "dry_run": true, "records": records }), |_| {
+            format!("{} records would be saved", records.len())
+        });
+        return Ok(());
+    }
+    find_project(args, key, remote).await?;
+    records::save(text, key.as_str(), remote, format).await
+}
+
+async fn find_project(args: &ImportArgs, key: &ProjectKey, remote: &ApiClient) -> Result<()> {
+    if args.create_project {
+        remote.ensure_project(key.as_str()).await
+    } else {
+        remote.require_project(key).await
+    }
+}
+
+/// Parses all files. A file of a directory that can't be parsed does not stop the others.
+fn parse(files: &[SourceFile], is_directory: bool) -> Result<Import> {
+    let mut all = Import::default();
+    for SourceFile { source, format, text } in files {
+        match mc_import::parse(*format, text, source) {
+            Ok(import) => {
+                all.notes.extend(import.notes);
+                all.refused.extend(import.refused);
+            }
+            Err(error) if is_directory => {
+                tracing::warn!(file = source, error = %error, "a file was not imported");
+            }
+            Err(error) => bail!("{source}: {error}"),
         }
     }
-    let summary = json!({ "outcomes": outcomes, "failures": failures });
-    format.print(&summary, |_| {
-        let counts = outcomes.iter().map(|(outcome, count)| format!("{count} {outcome}"));
-        let mut lines: Vec<_> = counts.collect();
-        lines.extend(failures.iter().cloned());
-        lines.join("\n")
-    });
-    match failures.len() {
-        0 => Ok(()),
-        n => bail!(
-            "{n} records were not saved; correct them and import the file again (records that \
-        are already saved are merged)"
-        ),
-    }
+    Ok(all)
 }
 
-/// Returns the save of an exported record in a project.
-fn save_request(mut record: Value, project: &str) -> Value {
-    record["project_key"] = project.into();
-    // The CI status of another installation; this service derives its own from its CI results.
-    record.as_object_mut().and_then(|record| record.remove("ci_status"));
-    record
-}
-
-/// Parses one record or a list of records.
-fn parse(yaml: &str) -> Result<Vec<Value>> {
-    let value: Value = serde_norway::from_str(yaml).context("the file is not YAML with records")?;
-    let records = match value {
-        Value::Array(records) => records,
-        record => vec![record],
-    };
-    match records.iter().position(|record| !record.is_object()) {
-        None => Ok(records),
-        Some(index) => bail!(
-            "record {} is not a mapping; write a mapping with kind and content, or a list of them",
-            index + 1
-        ),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn one_mapping_is_one_record() {
-        let yaml = "kind: fact\ncontent: \"проверь delay_unit\"\nscope: [\"cart_sessions\"]\nttl: \
-                    2026-06-01\n";
-        let records = parse(yaml).expect("records");
-        assert_eq!(records.len(), 1);
-        assert_eq!(records[0]["ttl"], "2026-06-01");
-        assert!(parse("just words").is_err());
-        let mixed = parse("- kind: fact\n- just words\n").expect_err("a list item of words");
-        assert!(mixed.to_string().starts_with("record 2 is not a mapping"), "{mixed}");
-    }
-
-    #[test]
-    fn exported_ci_status_is_not_saved() {
-        let exported = mc_memory::export::exported(json!({
-            "kind": "fact", "content": "c", "ci_status": "passed", "meta": {"patch_sha": "a1"},
-        }));
-        assert_eq!(exported["ci_status"], "passed");
-        let expected = json!({
-            "project_key": "shop", "kind": "fact", "content": "c", "meta": {"patch_sha": "a1"},
-        });
-        assert_eq!(save_request(exported, "shop"), expected);
-    }
+/// Whether the path is standard input.
+fn is_stdin(path: &Path) -> bool {
+    path.as_os_str() == "-"
 }

@@ -46,6 +46,6 @@ fn print_hint() {
     // Standard output belongs to the protocol.
     output::error_line(
         "This is an MCP server that waits for messages of a client; the client starts it \
-        (for Cursor: `memory-copilot cursor install`). Press Ctrl-C to end it.",
+        (set up by `memory-copilot client install`). Press Ctrl-C to end it.",
     );
 }

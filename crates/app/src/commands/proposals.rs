@@ -84,7 +84,11 @@ fn origin(proposal: &Value) -> String {
             (by, _) => format!("{by} from {}", one_line(contribution, "source")),
         }
     });
-    let by = contributions.collect::<Vec<_>>().join(", ");
+    let mut by = contributions.collect::<Vec<_>>().join(", ");
+    let imported_from = one_line(&proposal["meta"], "imported_from");
+    if !imported_from.is_empty() {
+        by.push_str(&format!(", imported from {imported_from}"));
+    }
     match (text(proposal, "kind"), by.as_str()) {
         (kind, "") => kind.to_owned(),
         (kind, by) => format!("{kind} by {by}"),

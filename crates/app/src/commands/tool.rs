@@ -22,7 +22,7 @@ pub async fn run(call: ToolCall, remote: ApiClient, format: Format) -> Result<()
 }
 
 /// Replaces the name of the argument by that of the option, and omits advice to a model.
-fn for_people(error: CallError) -> anyhow::Error {
+pub fn for_people(error: CallError) -> anyhow::Error {
     match error {
         CallError::Argument(error) => {
             anyhow!("--{}: {}", option_name(&error.field), terminal::line(error.rule))
