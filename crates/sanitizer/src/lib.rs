@@ -24,6 +24,7 @@ pub mod visible_text;
 pub use decode::decode_references;
 pub use finding::{Class, Finding};
 pub use mask::Masked;
+pub use personal_data::country;
 pub use policy::Policy;
 pub use rules::RuleError;
 pub use sanitized::Sanitized;

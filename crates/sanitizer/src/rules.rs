@@ -9,6 +9,7 @@ use regex::Regex;
 use crate::allowlist::Allowlist;
 use crate::assignment::{Names, Strength};
 use crate::decode::{JOIN_SIGNS, QUOTED_SIGNS, end_of_wrapped_line, reference_signs};
+use crate::finding::category;
 use crate::keyword_scan::KeywordScan;
 use crate::keywords::Keywords;
 use crate::validators::Validator;
@@ -40,6 +41,8 @@ pub(crate) struct Rules {
     pub formats: Vec<Rule>,
     pub names: Names,
     pub allowed: Allowlist,
+    /// Categories whose rules are left out.
+    pub excluded: Vec<&'static str>,
     keywords: Keywords,
     /// The meaning of each keyword, by its index in the set.
     meanings: Vec<Meaning>,
@@ -74,10 +77,17 @@ impl Rules {
     /// Compiles the rules of `files` (the text of each), followed by the built-in ones. A team
     /// knows its own formats best, so its rules have the lower ranks.
     pub(crate) fn parse(files: &[&str]) -> Result<Self, RuleError> {
+        Self::parse_without(files, &[])
+    }
+
+    /// [`Self::parse`], without the rules of some categories.
+    pub(crate) fn parse_without(files: &[&str], excluded: &[&str]) -> Result<Self, RuleError> {
         let texts = files.iter().copied().chain([STANDARD]);
-        let merged = texts.map(file::parse).try_fold(file::Parsed::default(), |all, next| {
-            Ok::<_, RuleError>(all.followed_by(next?))
-        })?;
+        let mut merged =
+            texts.map(file::parse).try_fold(file::Parsed::default(), |all, next| {
+                Ok::<_, RuleError>(all.followed_by(next?))
+            })?;
+        merged.formats.retain(|(rule, _)| !excluded.contains(&rule.category));
         let formats = merged.formats.iter().map(|(_, keywords)| keywords).enumerate();
         let of_formats = formats.flat_map(|(rank, keywords)| {
             keywords.iter().map(move |word| (word.as_str(), Meaning::Format(rank)))
@@ -98,6 +108,7 @@ impl Rules {
             formats: merged.formats.into_iter().map(|(rule, _)| rule).collect(),
             names: merged.names,
             allowed: merged.allowed,
+            excluded: excluded.iter().map(|name| category(name)).collect(),
         })
     }
 

@@ -63,7 +63,7 @@ impl Personal {
     /// Returns the personal data in a text, without its views; spans may overlap.
     pub fn find(self, rules: &Rules, text: &str) -> impl Iterator<Item = Ranked> {
         let rank = rules.formats.len() + 1;
-        personal_data::find(text, self.ip_addresses)
+        personal_data::find(text, self.ip_addresses, &rules.excluded)
             .into_iter()
             .map(move |finding| Ranked { rank, finding })
     }

@@ -41,6 +41,90 @@ fn personal_data_is_masked() {
     }
 }
 
+/// Numbers of the countries' issuers, with a word beside them in the country's language or without.
+#[test]
+fn numbers_of_states_are_masked() {
+    for (text, category) in [
+        ("Паспорт: серия @4510 номер 123456@, выдан ОВД", "ru-passport"),
+        ("паспорт @45 10 № 123456@", "ru-passport"),
+        ("загранпаспорт № @751234567@", "passport"),
+        ("водительское удостоверение @77 16 123456@", "ru-driver-license"),
+        ("расчётный счёт № @40817810099910004312@ в банке", "ru-account"),
+        ("ИИН @900101300123@", "kz-iin"),
+        ("itin: @912-70-4321@", "us-itin"),
+        ("@1EG4-TE5-MK73@ is of the patient", "us-mbi"),
+        ("SIN @046 454 286@", "ca-sin"),
+        ("CPF @529.982.247-25@", "br-cpf"),
+        ("for @943 476 5919@, see there", "gb-nhs"),
+        ("NI number @AB 12 34 56 C@", "gb-nino"),
+        ("Steuer-ID @86 095 742 719@", "de-tax-id"),
+        ("Personalausweis: @T220001293@", "de-id-card"),
+        ("numéro de sécurité sociale @2 55 08 14 168 025 38@", "fr-nir"),
+        ("DNI @12345678Z@", "es-nif"),
+        ("@X1234567L@ lives there", "es-nie"),
+        ("P. IVA @00743110157@", "it-vat-code"),
+        ("PESEL @44051401359@", "pl-pesel"),
+        ("he is @811218-9876@", "se-personnummer"),
+        ("she is @131052-308T@", "fi-hetu"),
+        ("TC kimlik no @10000000146@", "tr-national-id"),
+        ("my PAN is @ABCPE1234F@", "in-pan"),
+        ("NRIC: @S1234567D@", "sg-nric"),
+        ("주민등록번호는 @900101-1234568@", "kr-rrn"),
+        ("เลขประจำตัวประชาชน @1234567890121@", "th-national-id"),
+        ("身份证号 @11010519491231002X@", "cn-resident-id"),
+        ("ABN @51 824 753 556@", "au-abn"),
+        ("Medicare @2123 45670 1@", "au-medicare"),
+        ("@123456782@ is my TFN", "au-tfn"),
+        ("@44051401359@", "pl-pesel"),
+    ] {
+        let (before, rest) = text.split_once('@').expect("the number's start");
+        let (number, after) = rest.split_once('@').expect("the number's end");
+        let expected = format!("{before}[personal:{category}]{after}");
+        assert_eq!(masked(&format!("{before}{number}{after}")), expected);
+    }
+}
+
+/// Numbers that no form describes, next to a word for them in several languages.
+#[test]
+fn named_numbers_of_unknown_issuers_are_masked() {
+    for (text, category) in [
+        ("passport: @AB1234567@", "passport"),
+        ("ее загранпаспортом @75 1234567@", "passport"),
+        ("driver's license @D123-4567-8901@", "identity-number"),
+        ("tax id @12-3456789-0@", "identity-number"),
+        ("\"nationalId\": \"@784-1990-1234567-1@\"", "identity-number"),
+        ("carte d'identité @880692310285@", "identity-number"),
+        ("удостоверение личности @034567891@", "identity-number"),
+        ("ЕИК: @175074752@", "identity-number"),
+        ("bank account number @945456787654@", "bank-account"),
+        ("Kontonummer @0532013000@", "bank-account"),
+        ("лицевой счёт @123456789012@", "bank-account"),
+    ] {
+        let (before, rest) = text.split_once('@').expect("the number's start");
+        let (number, after) = rest.split_once('@').expect("the number's end");
+        let expected = format!("{before}[personal:{category}]{after}");
+        assert_eq!(masked(&format!("{before}{number}{after}")), expected);
+    }
+}
+
+#[test]
+fn telephones_are_masked_as_people_write_them() {
+    for text in
+        ["мой номер @", "позвони мне: @", "тел.: @", "WhatsApp @", "@ — звонить после шести", "@"]
+    {
+        for number in ["8 (916) 123-45-67", "8-916-123-45-67", "+7 916 123-45-67", "8(495)1234567"]
+        {
+            let expected = text.replace('@', "[personal:phone]");
+            assert_eq!(masked(&text.replace('@', number)), expected, "{number}");
+        }
+    }
+    for text in
+        ["phone: 020 7946 0958", "mobile 07700 900123", "моб. 9161234567", "тел. 84951234567"]
+    {
+        assert!(masked(text).ends_with("[personal:phone]"), "{text}: {}", masked(text));
+    }
+}
+
 #[test]
 fn encoded_personal_data_is_masked() {
     let cases = [
@@ -81,6 +165,17 @@ fn similar_text_without_personal_data_stays() {
         "sha 9fceb02d0ae598e95dc970b74767f19372d61af8",
         "078-05-1120",
         "E12345678 is an error's number",
+        "ticket AB1234567, part number A12345678",
+        "issue 123456789, run id 7707083893, account_id = 123456789012",
+        "0000000 6f74 656b 206e 203d 2762 6561 6420 6665",
+        "SNILS 112-233-445 96, PESEL 44051401358, NHS number 943 476 5918",
+        "POSIX 1003.1-2008 and ISO/IEC 14882:2017",
+        "20 Jan 2015 17:35:20 -0800",
+        "#define TCP_RESERVED_BITS = 234881024",
+        "MAX 2147483647, UTC 1732176000, SEED 123456789",
+        "VAT 20 % of 1234.56",
+        "паспорт изделия",
+        "1,234,567,890 and 65536 131072 262144",
     ];
     for text in cases {
         assert_eq!(masked(text), text);

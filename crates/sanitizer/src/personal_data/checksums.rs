@@ -99,7 +99,62 @@ pub(super) fn fiscal_code(code: &[u8]) -> bool {
     code.len() == 16 && sum % 26 == u32::from(last.saturating_sub(b'A'))
 }
 
-fn weighted(digits: &[u8], weights: &[u32]) -> u32 {
+/// Checks the number of a product or a person in Switzerland (EAN-13).
+pub(super) fn ean13(digits: &[u8]) -> bool {
+    let sum = weighted(digits, &[1, 3, 1, 3, 1, 3, 1, 3, 1, 3, 1, 3, 1]);
+    digits.len() == 13 && sum.is_multiple_of(10)
+}
+
+/// Checks digits whose last one is the check digit of ISO 7064, modulus 11, 10.
+pub(super) fn iso7064_11_10(digits: &[u8]) -> bool {
+    let Some((&last, head)) = digits.split_last() else { return false };
+    let product = head.iter().fold(10, |product, digit| {
+        let sum = (product + value(*digit)) % 10;
+        (if sum == 0 { 10 } else { sum }) * 2 % 11
+    });
+    (11 - product) % 10 == value(last)
+}
+
+/// Checks letters and digits whose last digit is that of the machine-readable zone of documents
+/// (ICAO 9303).
+pub(super) fn machine_readable(code: &[u8]) -> bool {
+    let Some((&last, head)) = code.split_last() else { return false };
+    let weights = [7, 3, 1].into_iter().cycle();
+    let sum: u32 =
+        head.iter().zip(weights).map(|(byte, weight)| letter_value(*byte) * weight).sum();
+    last.is_ascii_digit() && sum % 10 == value(last)
+}
+
+/// Returns the check digit of the first digits, one for each weight: zero, or the complement of the
+/// remainder of eleven.
+pub(super) fn check_digit(digits: &[u8], weights: &[u32]) -> u32 {
+    let rest = weighted(digits, weights) % 11;
+    if rest < 2 { 0 } else { 11 - rest }
+}
+
+/// Whether a day is one of the calendar.
+pub(super) fn is_date(year: u32, month: u32, day: u32) -> bool {
+    let is_leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
+    let days = match month {
+        2 => 28 + u32::from(is_leap),
+        4 | 6 | 9 | 11 => 30,
+        1..=12 => 31,
+        _ => 0,
+    };
+    (1..=days).contains(&day)
+}
+
+/// Returns the number of at most nine digits.
+pub(super) fn number(digits: &[u8]) -> u32 {
+    digits.iter().fold(0, |sum, digit| sum * 10 + value(*digit))
+}
+
+/// Returns the value of a digit, or of a letter from 10 on.
+pub(super) fn letter_value(byte: u8) -> u32 {
+    if byte.is_ascii_digit() { value(byte) } else { u32::from(byte.saturating_sub(b'A')) + 10 }
+}
+
+pub(super) fn weighted(digits: &[u8], weights: &[u32]) -> u32 {
     digits.iter().zip(weights).map(|(&digit, weight)| value(digit) * weight).sum()
 }
 

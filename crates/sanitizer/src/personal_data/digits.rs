@@ -5,9 +5,9 @@ use std::ops::Range;
 /// Size of a chunk, in bytes: the compiler vectorizes the counting of its digits.
 const CHUNK: usize = 16;
 
-/// Minimum number of digits of a dense chunk. The shortest number has eight digits in at most 22
-/// bytes, so one of the chunks that it touches is dense.
-const DENSE: u8 = 3;
+/// Minimum number of digits of a dense chunk. The number with the fewest digits has four in a row,
+/// so one of the chunks that it touches is dense.
+const DENSE: u8 = 2;
 
 /// Bytes around a dense chunk that a number may extend to. Numbers have at most 19 digits, codes at
 /// most 34 letters and digits in groups of four.
@@ -40,9 +40,9 @@ fn digits(chunk: &[u8]) -> u8 {
     chunk.iter().map(|byte| u8::from(byte.is_ascii_digit())).sum()
 }
 
-/// Digits of the shortest number or code, and maximum bytes between two of them.
-const MIN_DIGITS: usize = 7;
-const MAX_GAP: usize = 2;
+/// Fewest digits of a number or code, and maximum bytes between two of them.
+const MIN_DIGITS: usize = 4;
+const MAX_GAP: usize = 3;
 
 /// Whether the bytes contain [`MIN_DIGITS`] digits with small gaps. In tables and dumps, most parts
 /// do not.

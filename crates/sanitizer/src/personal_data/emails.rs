@@ -1,0 +1,48 @@
+//! Email addresses.
+
+use std::ops::Range;
+
+use super::{CHECKED, ends, is_delimited, personal};
+use crate::Finding;
+
+/// File extensions that may follow an `@`, as in `icons/cart@2x.png`.
+const FILE_EXTENSIONS: [&str; 15] = [
+    ".png", ".jpg", ".jpeg", ".gif", ".svg", ".webp", ".avif", ".ico", ".tgz", ".zip", ".js",
+    ".ts", ".css", ".map", ".json",
+];
+
+/// Returns the addresses in a text.
+pub(super) fn emails(text: &str) -> impl Iterator<Item = Finding> + '_ {
+    let is_user = |b: &&u8| b.is_ascii_alphanumeric() || b"._%+-".contains(*b);
+    let is_domain = |b: &&u8| b.is_ascii_alphanumeric() || matches!(**b, b'-' | b'.');
+    let bytes = text.as_bytes();
+    memchr::memchr_iter(b'@', bytes).filter_map(move |at| {
+        let user = bytes[..at].iter().rev().take(65).take_while(is_user).count();
+        let domain = bytes[at + 1..].iter().take(254).take_while(is_domain).count();
+        let domain = text[at + 1..at + 1 + domain].trim_end_matches(['.', '-']).len();
+        let span = at - user..at + 1 + domain;
+        // In a path, an address may follow a slash. After two slashes, it is a user of a host.
+        let before = &text[..span.start];
+        let in_path = before.ends_with('/') && !before.ends_with("//") && ends(text, span.end);
+        let in_path = in_path && !FILE_EXTENSIONS.iter().any(|end| text[..span.end].ends_with(end));
+        let is_whole = in_path || is_delimited(text, &span);
+        ((1..=64).contains(&user) && is_whole && is_email(text, &span))
+            .then(|| personal("email", &span, CHECKED))
+    })
+}
+
+fn is_email(text: &str, span: &Range<usize>) -> bool {
+    let Some((user, domain)) = text[span.clone()].split_once('@') else { return false };
+    let domain = domain.to_ascii_lowercase();
+    let Some((rest, top)) = domain.rsplit_once('.') else { return false };
+    let reserved = matches!(top, "example" | "test" | "invalid" | "localhost" | "local")
+        || ["example.com", "example.org", "example.net"].iter().any(|name| {
+            domain.strip_suffix(name).is_some_and(|s| s.is_empty() || s.ends_with('.'))
+        });
+    let is_name = top.len() >= 2
+        && top.bytes().all(|b| b.is_ascii_alphabetic())
+        && rest.split('.').all(|label| !label.is_empty());
+    // `git@host:path` and `user@host.com/path` in a URL name a host.
+    let names_host = user == "git" || text[span.end..].starts_with([':', '/']);
+    is_name && !reserved && !names_host && !user.starts_with('.')
+}
