@@ -3,6 +3,7 @@
 use std::hint::black_box;
 
 use mc_domain::{ProjectId, RecordKind};
+use mc_import::Format;
 use mc_memory::CONTENT_MAX_CHARS;
 use mc_memory::content_filter::ContentFilter;
 use mc_memory::distill::{self, Raw};
@@ -13,6 +14,7 @@ use mc_memory::text::{cut, sentences, tokenize};
 use mc_search::query::{self, gloss};
 use mc_search::{Query, analyzer, glob, names};
 use mc_store::passages::PassageFilter;
+use serde_json::json;
 
 use super::Parser;
 
@@ -29,6 +31,7 @@ const STATEMENT: usize = 300;
 pub fn parsers() -> Vec<Parser> {
     let mut parsers = notes();
     parsers.extend(queries());
+    parsers.extend(imports());
     parsers
 }
 
@@ -73,6 +76,24 @@ fn queries() -> Vec<Parser> {
         name("key of a path", |path| drop(black_box(names::path_key(path)))),
         Parser::new("glob", |text| drop(black_box(glob::to_regex(text))))
             .with_max_bytes(glob::MAX_GLOB_BYTES),
+    ]
+}
+
+fn imports() -> Vec<Parser> {
+    let import = |format: Format| {
+        let parse = move |text: &str| drop(black_box(mc_import::parse(format, text, "a/b.md")));
+        Parser::new(format!("import of {format}"), parse).with_max_bytes(mc_import::MAX_BYTES)
+    };
+    let as_export = |text: &str| json!([{"id": "1", "memory": text}]).to_string();
+    let entity_line = |text: &str| {
+        json!({"type": "entity", "name": "a", "entityType": "b", "observations": [text]})
+            .to_string()
+    };
+    vec![
+        import(Format::Rules),
+        import(Format::Adr),
+        import(Format::Mem0).with_wrapper(as_export),
+        import(Format::ServerMemory).with_wrapper(entity_line),
     ]
 }
 
