@@ -50,7 +50,7 @@ fn steps(page: &str) -> Vec<Step> {
     let mut machine = None;
     for line in page.lines() {
         match (line.strip_prefix("```"), &machine) {
-            (Some(info), None) => machine = info.strip_prefix("console").map(|name| name.trim()),
+            (Some(info), None) => machine = info.strip_prefix("console").map(str::trim),
             (Some(_), Some(_)) => machine = None,
             (None, Some(name)) => add(&mut steps, name, line),
             (None, None) => {}

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use mc_sanitizer::{Policy, Sanitizer, country};
 
 use super::GENERIC_FORMATS;
-use super::data::{self, Positive};
+use super::data::Positive;
 use crate::harness::report::short;
 
 /// The kind of rows with personal data.

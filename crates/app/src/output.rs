@@ -171,7 +171,7 @@ pub fn table<const N: usize>(
 
 /// Formats the fields of one item, a line each; empty ones are left out. Further lines of a value
 /// are indented.
-pub fn fields<const N: usize>(fields: [(&str, String); N]) -> String {
+pub fn fields(fields: &[(&str, String)]) -> String {
     let width = fields.iter().map(|(name, _)| name.len()).max().unwrap_or_default();
     let filled = fields.iter().filter(|(_, value)| !value.is_empty());
     let lines = filled.map(|(name, value)| {

@@ -142,7 +142,7 @@ impl DeviceFlowClient {
             self.http.post_form(self.client.token_uri().url(), form.finish()).await;
         match tokens {
             Ok(tokens) => Ok(tokens.into()),
-            Err(ProviderHttpError::Status(StatusCode::BAD_REQUEST)) => {
+            Err(ProviderHttpError::Status { status: StatusCode::BAD_REQUEST, .. }) => {
                 Err(Error::InvalidInvitation)
             }
             Err(error) => Err(error.into()),

@@ -83,6 +83,8 @@ mod tests {
             namespace: format!("repo:acme/{name}"),
             location: location.into(),
             allows_private_network: false,
+            include_patterns: Vec::new(),
+            exclude_patterns: Vec::new(),
             source_ref: String::new(),
             indexed_at: Some(Utc::now()),
         }

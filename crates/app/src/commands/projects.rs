@@ -52,7 +52,7 @@ fn table(page: &Value) -> String {
 
 fn details(project: &Value) -> String {
     let count = |name: &'static str, field| (name, number(project, field).to_string());
-    output::fields([
+    output::fields(&[
         ("key", text(project, "key").to_owned()),
         ("name", one_line(project, "name")),
         ("your role", text(project, "role").to_owned()),

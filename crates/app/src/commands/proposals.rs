@@ -121,7 +121,7 @@ fn details(proposal: &Value) -> String {
     if let Some(version) = proposal["amends"]["version"].as_i64() {
         accept.push_str(&format!(" --amends-version {version}"));
     }
-    output::fields([
+    output::fields(&[
         ("id", text(proposal, "id").to_owned()),
         ("title", one_line(proposal, "title")),
         ("proposed", origin(proposal)),

@@ -49,7 +49,7 @@ fn table(page: &Value) -> String {
 }
 
 fn details(item: &Value) -> String {
-    output::fields([
+    output::fields(&[
         ("id", text(item, "id").to_owned()),
         ("kind", text(item, "kind").to_owned()),
         ("state", text(item, "state").to_owned()),

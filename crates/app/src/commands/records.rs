@@ -132,7 +132,7 @@ fn details(record: &Value) -> String {
         number(record, "recall_count"),
         number(record, "use_count")
     );
-    output::fields([
+    output::fields(&[
         ("id", text(record, "id").to_owned()),
         ("title", one_line(record, "title")),
         ("kind", text(record, "kind").to_owned()),

@@ -6,8 +6,8 @@ use std::os::unix::ffi::OsStrExt;
 
 use super::SkipReason;
 
-/// Directories with the settings of editors. Rules for assistants in them address the assistant, and
-/// would be found as if they were knowledge about the code.
+/// Directories with the settings of editors. Rules for assistants in them address the assistant,
+/// and would be found as if they were knowledge about the code.
 const EDITOR_DIRECTORIES: &[&str] =
     &[".cursor", ".fleet", ".history", ".idea", ".nova", ".vs", ".vscode", ".windsurf", ".zed"];
 

@@ -5,7 +5,7 @@ use mc_memory::consistency::repair_dialogs;
 use mc_memory::{LinkIssue, SaveDialog, link_issue};
 use mc_search::{Options, Query, search};
 use mc_store::passages::PassageFilter;
-use mc_store::{dialogs, records, testing};
+use mc_store::{records, testing};
 
 use crate::support::World;
 

@@ -20,6 +20,7 @@ impl Shape {
     const EMPTY: Self = Self { length: 0, letters: 0 };
 
     /// Returns the shape of letters and digits.
+    #[cfg(test)]
     pub(super) fn of(compact: &str) -> Self {
         compact.bytes().fold(Self::EMPTY, Self::with)
     }

@@ -1,4 +1,4 @@
-//! Addresses of Bitcoin wallets, by their checksums: Base58Check, and Bech32 of BIP 173 and 350.
+//! Addresses of Bitcoin wallets, by their checksums: `Base58Check`, and Bech32 of BIP 173 and 350.
 
 use std::ops::Range;
 
@@ -69,8 +69,10 @@ fn is_bech32(code: &[u8]) -> bool {
     let prefix = [3, 3, 0, 2, 3].into_iter().fold(1, next);
     let mut check = prefix;
     for byte in data {
-        let Some(value) = BECH32.iter().position(|known| known == byte) else { return false };
-        check = next(check, value as u32);
+        let Some((value, _)) = (0..).zip(BECH32).find(|(_, known)| *known == byte) else {
+            return false;
+        };
+        check = next(check, value);
     }
     REMAINDERS.contains(&check)
 }
@@ -91,7 +93,7 @@ mod tests {
             let text = format!("pay to {address}, please");
             let found: Vec<&str> = wallets(&text).map(|one| &text[one.span]).collect();
             assert_eq!(found, [address]);
-            let damaged = text.replace("7", "8").replace("5w7kv", "5w8kv").replace("9", "z");
+            let damaged = text.replace('7', "8").replace("5w7kv", "5w8kv").replace('9', "z");
             assert_eq!(wallets(&damaged).count(), 0, "{damaged}");
         }
     }

@@ -30,11 +30,11 @@ pub async fn run(
     let dir = std::fs::canonicalize(dir)
         .with_context(|| format!("the directory {} can't be found", dir.display()))?;
     // One waiting change is enough: a run reads all of them.
-    let (changed, changes) = mpsc::channel(1);
+    let (notify_change, changes) = mpsc::channel(1);
     let mut watcher = notify::recommended_watcher(move |event: notify::Result<Event>| {
         if is_change(&event) {
             // A full channel has a waiting change already.
-            let _ = changed.try_send(());
+            let _ = notify_change.try_send(());
         }
     })
     .context("the system can't report changes of files")?;

@@ -160,13 +160,14 @@ fn driving_licence(code: &[u8]) -> bool {
 /// Checks the tax identification number of a person: of the first ten digits, one is there twice or
 /// three times, and the last is a check digit (ISO 7064, 11-10).
 fn tax_id(digits: &[u8]) -> bool {
-    let count = |digit: u8| digits[..10].iter().filter(|other| **other == digit).count();
-    let repeated = (b'0'..=b'9').filter(|digit| count(*digit) > 1).count();
-    let most = (b'0'..=b'9').map(count).max();
-    digits[0] != b'0'
-        && repeated == 1
-        && most.is_some_and(|most| most <= 3)
-        && iso7064_11_10(digits)
+    let mut counts = [0_u8; 10];
+    for digit in &digits[..10] {
+        counts[usize::from(digit - b'0')] += 1;
+    }
+    let mut repeated = counts.into_iter().filter(|count| *count > 1);
+    let is_one_repeated =
+        repeated.next().is_some_and(|count| count <= 3) && repeated.next().is_none();
+    digits[0] != b'0' && is_one_repeated && iso7064_11_10(digits)
 }
 
 /// Checks the number of the pension insurance: area, date of birth, letter, serial, check digit.
