@@ -13,4 +13,7 @@ alter table ingest_runs
     add constraint ingest_runs_repository_check
         check ((repository_id is null) = (deleted_repository is not null)),
     add constraint ingest_runs_deleted_repository_check
-        check (array_length(deleted_repository, 1) = 2);
+        check (array_length(deleted_repository, 1) = 2),
+    -- The runs of a deleted repository are deleted with their project.
+    add constraint ingest_runs_project_id_fkey
+        foreign key (project_id) references projects on delete cascade;

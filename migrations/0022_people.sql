@@ -26,8 +26,8 @@ grant select, insert, update, delete on invitations to memory_copilot_service;
 -- The cleanup job deletes expired ones.
 grant select, delete on invitations to memory_copilot_worker;
 
--- Removes a user who leaves from all projects and teams: deletes the private records, ends the
--- roles, and gives the successor the records that name the user as their owner, and the projects
+-- Removes a user who leaves from all projects and teams: deletes the address, the private records
+-- and the pending quarantine items, ends the roles, and gives the successor the records that name the user as their owner, and the projects
 -- and teams that have no other administrator. `principal` is the successor, or the user itself for
 -- none: the records then have no owner. Returns the counts, and the keys of the projects that have
 -- no administrator of their own any more. The service checks that a service administrator asks for
@@ -50,6 +50,25 @@ begin
                     'restart it: it stores its key again at each start.';
     end if;
 
+    -- The successor may have left meanwhile.
+    if successor is not null then
+        perform from users u
+        where u.id = successor and u.disabled_at is null and not u.is_agent for share;
+        if not found then
+            raise exception 'the successor has left' using errcode = 'serialization_failure';
+        end if;
+    end if;
+    -- Of two administrators who leave at the same time, the second sees that the first has left.
+    perform from project_members m
+    where m.role = 'admin' and m.project_id in (
+        select own.project_id from project_members own where own.user_id = target)
+    order by m.project_id, m.user_id for update;
+
+    -- No identity provider finds the account by its address, and another account may have it.
+    update users set email = null where id = target;
+    update quarantine_items q
+    set state = 'deleted', ciphertext = '', excerpt = '', decided_at = now(), notify_at = null
+    where q.submitted_by = target and q.state = 'pending';
     delete from memory_records r where r.private_to = target;
     get diagnostics private_records = row_count;
     update memory_records r set owner = next_login, updated_at = now()
@@ -61,13 +80,13 @@ begin
         where m.user_id = target and m.role = 'admin' and not exists (
             select from project_members o join users u on u.id = o.user_id
             where o.project_id = m.project_id and o.role = 'admin' and o.user_id <> target
-                and u.disabled_at is null));
+                and u.disabled_at is null and not u.is_agent));
     led_teams := array(
         select m.team_id from team_members m
         where m.user_id = target and m.role = 'admin' and not exists (
             select from team_members o join users u on u.id = o.user_id
             where o.team_id = m.team_id and o.role = 'admin' and o.user_id <> target
-                and u.disabled_at is null));
+                and u.disabled_at is null and not u.is_agent));
     if successor is not null then
         insert into project_members (project_id, user_id, role)
         select led, successor, 'admin' from unnest(led_projects) as led
@@ -90,6 +109,7 @@ end $$;
 call mc.set_worker_owner(array['mc.offboard_user(uuid, uuid, text)'::regprocedure]);
 -- The function's owner ends the roles of the one who leaves.
 grant select on teams to memory_copilot_worker;
+grant update on users to memory_copilot_worker;
 grant insert, update, delete on team_members to memory_copilot_worker;
 
 -- Lists jobs, newest first, optionally without those of some kinds, such as housekeeping.

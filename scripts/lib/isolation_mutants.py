@@ -435,7 +435,7 @@ MUTANTS = [
     Mutant(
         "filter-vector-queue",
         STORE + "search/vectors/backlog.rs",
-        "where [[($1::uuid is null or q.project_id = $1)]]",
+        "q.model_id = $4 and [[($1::uuid is null or q.project_id = $1)]]",
         SELECT,
     ),
     Mutant(

@@ -102,7 +102,7 @@ async fn written_files_are_private_except_those_of_a_project() {
     let export = directory.path().join("export.yaml");
     let (file, project) = (export.to_str().unwrap(), directory.path().to_str().unwrap());
     let exporting = ["export", "-p", "shop", "-o", file];
-    let installing = ["cursor", "install", "-p", "shop", "--dir", project];
+    let installing = ["client", "install", "cursor", "-p", "shop", "--dir", project];
     for args in [&exporting[..], &installing] {
         let output = service.command_without_umask(args).output().unwrap();
         assert!(output.status.success(), "{args:?}: {output:?}");

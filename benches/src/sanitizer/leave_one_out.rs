@@ -168,7 +168,7 @@ mod tests {
 
     /// Assembled, so that other scanners find no key in the sources.
     fn key() -> String {
-        ["PMAK", "-5f3a9c1e7b2d4f6a8c0e1b3d-", "7a9c2e4b6d8f1a3c5e7b9d2f4a6c8e0b1d"].concat()
+        ["shpat", "_5f3a9c1e7b2d4f6a", "8c0e1b3d5a7c9e1f"].concat()
     }
 
     #[test]

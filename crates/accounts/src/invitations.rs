@@ -38,9 +38,9 @@ pub async fn create(
 /// sessions of the user, so that nobody takes over an account in use without being noticed.
 pub(crate) async fn accept(tx: &mut Tx, code: &str) -> Result<Option<UserId>, Error> {
     let Some(code) = InvitationCode::parse(code.trim()) else { return Ok(None) };
-    let user = invitations::take(tx, code.hash().as_bytes()).await?;
-    if let Some(user) = user {
-        sessions::revoke_all(tx, user).await?;
-    }
-    Ok(user)
+    let hash = code.hash();
+    let Some(user) = invitations::find(tx, hash.as_bytes()).await? else { return Ok(None) };
+    // Locks the user before the invitation, as off-boarding does.
+    sessions::revoke_all(tx, user).await?;
+    Ok(invitations::consume(tx, hash.as_bytes()).await?.then_some(user))
 }

@@ -168,6 +168,7 @@ impl Tree {
     /// Leaves out the files that the patterns of the repository do not accept.
     pub fn retain(&mut self, patterns: &PathPatterns) {
         self.candidates.retain(|candidate| patterns.accepts(&candidate.path));
+        self.unread.retain(|path| path.is_empty() || !patterns.excludes(path));
     }
 
     /// Returns the files and directories that could not be inspected; the root is empty.

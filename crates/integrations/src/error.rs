@@ -21,6 +21,9 @@ pub enum Error {
     /// No index run has this id, or the principal may not see it.
     #[error("there is no ingest run {0}")]
     UnknownRun(IngestRunId),
+    /// The principal's role may not change the patterns of an indexed repository.
+    #[error("changing the patterns of an indexed repository requires the role {0}")]
+    PatternsOfMaintainers(Role),
     /// An index run that has ended can't be cancelled.
     #[error("the index run {0} has ended already")]
     RunEnded(IngestRunId),
@@ -96,6 +99,7 @@ impl Classified for Error {
             Self::PrivateLocation
             | Self::InvalidSignature
             | Self::TeamRecords(_)
+            | Self::PatternsOfMaintainers(_)
             | Self::CommentsNotAllowed => ErrorKind::Forbidden,
             Self::UnknownRun(_)
             | Self::UnknownRepository(_)
@@ -141,6 +145,7 @@ impl Classified for Error {
             | Self::TrackerNotConfigured
             | Self::NothingLinked => "external_id",
             Self::TeamRecords(_) => "record_ids",
+            Self::PatternsOfMaintainers(_) => "include",
             Self::CommentChanged => "digest",
             Self::InvalidSignature
             | Self::StaleSignature(_)

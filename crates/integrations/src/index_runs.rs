@@ -8,7 +8,7 @@ use mc_contract::ValidationError;
 use mc_contract::list::PathPatterns;
 use mc_contract::operations::ingest::{FileError, IngestGit, IngestRun, RepositoryNamePath};
 use mc_contract::text::{GitRef, RepositoryPart};
-use mc_domain::{IngestRunId, IngestStatus};
+use mc_domain::{IngestRunId, IngestStatus, Permission};
 use mc_indexer::protected::ProtectedDirectories;
 use mc_indexer::source::{self, AllowedPrivateHost, Origin};
 use mc_indexer::walk;
@@ -47,7 +47,12 @@ pub async fn request(
     let mut tx = ctx.store.begin().await?;
     let repository = ensure_repository(&mut tx, ctx, request, origin).await?;
     repositories::set_network_access(&mut tx, repository.id, allows_private_network).await?;
-    set_patterns(&mut tx, &repository, request.include.as_ref(), request.exclude.as_ref()).await?;
+    let (include, exclude) = (request.include.as_ref(), request.exclude.as_ref());
+    let is_changed = set_patterns(&mut tx, &repository, include, exclude).await?;
+    // Maintainers decide which files of a repository the team finds.
+    if is_changed && repository.indexed_at.is_some() && !ctx.allows(Permission::Curate) {
+        return Err(Error::PatternsOfMaintainers(ctx.project.policy.min_role(Permission::Curate)));
+    }
     let run = ingest_runs::enqueue(&mut tx, &repository, git_ref).await?;
     tx.commit().await?;
     index_run(ctx, run, repository.into()).await
@@ -73,17 +78,20 @@ pub(crate) async fn set_patterns(
     include: Option<&PathPatterns>,
     exclude: Option<&PathPatterns>,
 ) -> Result<bool, Error> {
-    let named = |patterns: Option<&PathPatterns>, present: &[String]| {
-        patterns.map_or_else(|| present.to_vec(), |patterns| patterns.clone().into_items())
+    let texts = |patterns: &PathPatterns| patterns.clone().into_items::<String>();
+    let [include, exclude] = [include.map(texts), exclude.map(texts)];
+    let differs = |new: &Option<Vec<String>>, present: &[String]| {
+        new.as_deref().is_some_and(|new| new != present)
     };
-    let include: Vec<String> = named(include, &repository.include_patterns);
-    let exclude: Vec<String> = named(exclude, &repository.exclude_patterns);
-    if include == repository.include_patterns && exclude == repository.exclude_patterns {
+    if !differs(&include, &repository.include_patterns)
+        && !differs(&exclude, &repository.exclude_patterns)
+    {
         return Ok(false);
     }
-    walk::PathPatterns::parse(&include, &exclude)
+    let (include, exclude) = (include.as_deref(), exclude.as_deref());
+    walk::PathPatterns::parse(include.unwrap_or_default(), exclude.unwrap_or_default())
         .map_err(|invalid| ValidationError::new(invalid.field, walk::InvalidPattern::RULE))?;
-    repositories::set_patterns(tx, repository.id, &include, &exclude).await?;
+    repositories::set_patterns(tx, repository.id, include, exclude).await?;
     Ok(true)
 }
 
@@ -151,6 +159,13 @@ async fn ensure_repository(
     let owner = request.owner.as_ref().map_or(origin.owner.as_str(), RepositoryPart::as_str);
     let name = request.name.as_ref().map_or(origin.name.as_str(), RepositoryPart::as_str);
     let (project, location) = (ctx.project.id, origin.location.as_text());
+    if request.owner.is_none()
+        && request.name.is_none()
+        && let Some(renamed) =
+            repositories::find_renamed(tx, project, owner, name, &location).await?
+    {
+        return Ok(renamed);
+    }
     let repository = if request.relocate {
         repositories::relocate(tx, project, owner, name, &location).await
     } else {

@@ -7,6 +7,7 @@ use mc_prompt_guard::{Detection, inspect};
 /// Code and tests that contain attacks or tool calls.
 const ABOUT_ATTACKS: &[&str] = &[
     "crates/api/tests/api/injection.rs",
+    "crates/app/src/commands/hook/transcript.rs",
     "crates/prompt-guard",
     "crates/indexer/tests/pipeline.rs",
     "crates/jobs/tests/sync",

@@ -212,15 +212,15 @@ async fn redeem(
     Ok(issued)
 }
 
-/// Starts the session of an invited person. Without named scopes, it has all that are granted
-/// without a name.
+/// Starts the session of an invited person, who has just typed the code. Without named scopes, it
+/// has all.
 async fn accept_invitation(
     sign_in: &SignIn,
     client: ClientId,
     code: &str,
     scopes: Option<Scopes>,
 ) -> Result<IssuedTokens, GrantError> {
-    let scopes = scopes.unwrap_or(Scopes::ALL.without(Scopes::BY_NAME_ONLY));
+    let scopes = scopes.unwrap_or(Scopes::ALL);
     let mut tx = sign_in.store().begin().await?;
     let user = invitations::accept(&mut tx, code).await?.ok_or(GrantError::InvalidGrant)?;
     let mut details = session_details(&client, scopes);

@@ -32,7 +32,7 @@ async fn an_invited_person_signs_in_once_and_creates_tokens() {
     api.post("/users", json!({"login": "ann"})).await.ok();
     let code = invite(&api, "ann").await;
     let session = accept(&api, &code).await.ok();
-    assert_eq!(session["scope"], "memory:read memory:write ingest coding github:write");
+    assert_eq!(session["scope"], mc_domain::Scopes::ALL.to_string());
     let ann = api.with(token(&session));
     assert_eq!(ann.get("/whoami").await.ok()["login"], "ann");
     let made = ann.post("/tokens", json!({"name": "ide", "scopes": ["memory:read"]})).await.ok();

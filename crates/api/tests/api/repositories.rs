@@ -62,12 +62,17 @@ async fn patterns_decide_which_files_are_indexed() {
 async fn a_renamed_repository_keeps_its_documents_and_can_be_removed() {
     let api = TestApi::start().await;
     let _workers = api.work();
-    indexed(&api, json!({})).await;
+    let (_directory, _) = indexed(&api, json!({})).await;
+    let location = repositories(&api).await[0]["location"].clone();
     let rename = json!({"project_key": "shop", "name": "store"});
     let renamed = api.patch("/repos/local/core", rename.clone()).await.ok();
     assert_eq!((&renamed["namespace"], &renamed["files"]), (&json!("repo:local/store"), &json!(2)));
     assert_eq!(api.text("select string_agg(source, ',') from docs").await, "repo:local/store");
     assert_eq!(api.patch("/repos/local/core", rename).await.fault(404), "name");
+    let again = json!({"project_key": "shop", "location": location});
+    let run = api.post("/ingest/git", again).await.ok();
+    assert_eq!(run["namespace"], "repo:local/store", "its location still means it");
+    ended(&api, &run).await;
 
     let removed = "/repos/local/store?project_key=shop";
     assert_eq!(api.delete(removed).await.status, 204);

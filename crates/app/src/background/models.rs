@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use chrono::{TimeDelta, Utc};
 use mc_embed::{Embedder, ProviderSettings, QueryCache, RuntimeSettings};
 use mc_search::{ActiveModel, ActiveModels};
 use mc_store::{Store, vectors};
@@ -20,6 +21,9 @@ use crate::config::Config;
 const POLL_INTERVAL: Duration = Duration::from_secs(2);
 /// How often the model is marked as used; the database counts a model as used for ten minutes.
 const RENEWAL_INTERVAL: Duration = Duration::from_mins(1);
+/// Pause between two renewals after which passages may be missing in the queue; shorter than the
+/// time after which a model counts as unused.
+const PAUSE_MAX: TimeDelta = TimeDelta::minutes(5);
 /// Maximum wait for a server whose dimensions are known from before.
 const KNOWN_SERVER_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -67,12 +71,30 @@ pub async fn maintain(models: ActiveModels, store: Store, stop: CancellationToke
 
 async fn renew(models: &ActiveModels, store: &Store) {
     let model = models.current().model;
+    let mut renewed_at = Utc::now();
     loop {
         tokio::time::sleep(RENEWAL_INTERVAL).await;
-        if let Err(error) = vectors::renew_model(store, &model).await {
-            tracing::warn!(%error, "the embedding model can't be marked as used; trying again");
+        match renew_after(store, &model, Utc::now() - renewed_at).await {
+            Ok(()) => renewed_at = Utc::now(),
+            Err(error) => {
+                tracing::warn!(%error, "the embedding model can't be marked as used; trying again");
+            }
         }
     }
+}
+
+/// Marks the model as used. After a pause, such as that of a suspended host, queues the passages
+/// that were written meanwhile: none is queued for a model that counts as unused.
+async fn renew_after(
+    store: &Store,
+    model: &vectors::Model,
+    pause: TimeDelta,
+) -> Result<(), mc_store::Error> {
+    vectors::renew_model(store, model).await?;
+    if pause > PAUSE_MAX {
+        vectors::enqueue_missing(store, model).await?;
+    }
+    Ok(())
 }
 
 async fn retire_if_complete(models: &ActiveModels, store: &Store) -> bool {

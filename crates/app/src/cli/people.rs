@@ -22,6 +22,8 @@ pub enum UsersCommand {
         /// Days until the code expires; at most 30.
         #[arg(long, default_value_t = 7, value_name = "DAYS")]
         expires_in_days: u32,
+        #[command(flatten)]
+        consent: ConsentArg,
     },
     /// Create a user without an invitation: an agent, or a person who signs in at an identity
     /// provider.

@@ -44,7 +44,7 @@ pub async fn run(command: RecordsCommand, remote: &ApiClient, format: Format) ->
         RecordsCommand::Delete { id } => {
             remote.delete(&format!("/records/{id}")).await?;
             output::line(&format!(
-                "Deleted. To bring it back: memory-copilot records restore {id}"
+                "Deleted. A maintainer can bring it back: memory-copilot records restore {id}"
             ));
         }
         RecordsCommand::Restore { id, record_version } => {

@@ -15,10 +15,17 @@ pub async fn run(command: UsersCommand, remote: &ApiClient, format: Format) -> R
         UsersCommand::List { page } => {
             format.print(&remote.page("/users", &[], &page).await?, table);
         }
-        UsersCommand::Invite { user, expires_in_days } => {
-            let path = format!("/users/{}/invitation", user.login.as_str());
+        UsersCommand::Invite { user, expires_in_days, consent } => {
+            let login = user.login.as_str();
+            let path = format!("/users/{login}/invitation");
             let request = json!({ "expires_in_days": expires_in_days });
-            create_if_missing(&user, remote).await?;
+            if !create_if_missing(&user, remote).await? {
+                let consequence = format!(
+                    "The account {login} exists already. Who has the code takes it over, with its \
+                     roles and private records, and all its sessions end."
+                );
+                prompt::require_consent(consent.yes, &consequence, login)?;
+            }
             format.print(&remote.post(&path, request).await?, invitation);
         }
         UsersCommand::Create { user, agent } => {
@@ -53,14 +60,14 @@ fn new_user(user: &NewUserArgs, is_agent: bool) -> Value {
     })
 }
 
-/// Creates the account of an invitation. For an existing one, nothing but the login may be named:
-/// the invitation would not change it.
-async fn create_if_missing(user: &NewUserArgs, remote: &ApiClient) -> Result<()> {
+/// Creates the account of an invitation; returns `false` if it exists. For an existing one, nothing
+/// but the login may be named: the invitation would not change it.
+async fn create_if_missing(user: &NewUserArgs, remote: &ApiClient) -> Result<bool> {
     let is_login_alone = user.name.is_none() && user.email.is_none() && !user.admin;
     match remote.try_post("/users", new_user(user, false)).await {
-        Err(error) if error.kind() == ErrorKind::Conflict && is_login_alone => Ok(()),
+        Err(error) if error.kind() == ErrorKind::Conflict && is_login_alone => Ok(false),
         Err(error) => Err(api_client::to_anyhow(&error)),
-        Ok(_) => Ok(()),
+        Ok(_) => Ok(true),
     }
 }
 
@@ -77,7 +84,8 @@ fn invitation(invitation: &Value) -> String {
 }
 
 fn offboarded(left: &Value, successor: Option<&Login>) -> String {
-    let heir = successor.map_or("no owner", Login::as_str);
+    let heir =
+        successor.map_or("no owner".to_owned(), |heir| format!("the owner {}", heir.as_str()));
     let (projects, teams) = (joined(left, "projects"), joined(left, "teams"));
     let led = [("projects", projects), ("teams", teams)].map(|(kind, keys)| match successor {
         _ if keys.is_empty() => String::new(),
@@ -85,14 +93,14 @@ fn offboarded(left: &Value, successor: Option<&Login>) -> String {
             format!("\n{} is now the administrator of the {kind}: {keys}", login.as_str())
         }
         None => format!(
-            "\nWithout an administrator of their own: the {kind} {keys}. Give them one: \
-             memory-copilot {}",
-            if kind == "projects" { "members set LOGIN admin" } else { "teams set-member" }
+            "\nWithout an administrator of their own: the {kind} {keys}. Give them one with \
+             `memory-copilot {} --help`.",
+            if kind == "projects" { "members set" } else { "teams set-member" }
         ),
     });
     format!(
         "{}: the account is disabled. Revoked {} sessions and {} tokens, deleted {} private \
-         records; {} records have {heir} now.{}",
+         records; records that now have {heir}: {}.{}",
         text(left, "login"),
         number(left, "sessions"),
         number(left, "tokens"),

@@ -143,9 +143,8 @@ pub struct TaskWithLinks {
 pub struct LinkTask {
     /// Key of the project.
     pub project_key: ProjectKey,
-    /// The tracker's own id (`SHOP-12`, `owner/name#12`), or the issue's URL. `#12` is accepted if
-    /// the project has one repository or issue that it can mean. The task is created if no tracker
-    /// has sent it yet.
+    /// The tracker's own id (`SHOP-12`, `owner/name#12`), or the issue's URL; `#12` if only one
+    /// issue can be meant. The task is created if no tracker has sent it yet.
     pub task_external_id: IssueId,
     /// An existing dialog of the caller; maintainers may name anyone's.
     pub dialog_id: Option<DialogId>,

@@ -37,6 +37,13 @@ impl PathPatterns {
             |rules: &Gitignore| rules.matched_path_or_any_parents(path, false).is_ignore();
         (self.include.is_empty() || matches(&self.include)) && !matches(&self.exclude)
     }
+
+    /// Whether a file or a directory that could not be inspected is excluded.
+    pub(super) fn excludes(&self, path: &str) -> bool {
+        [false, true].into_iter().any(|is_directory| {
+            self.exclude.matched_path_or_any_parents(path, is_directory).is_ignore()
+        })
+    }
 }
 
 fn parse(field: &str, patterns: &[String]) -> Result<Gitignore, InvalidPattern> {

@@ -61,7 +61,7 @@ pub async fn edit(
         return Err(Error::Changed { id, field: "version" });
     }
     let body = edited_body(ctx, &record, request, &mut filter)?;
-    let trust = trust(&record, &body, &filter)?;
+    let trust = trust(&record, &body, citations.is_some(), &filter)?;
     if let Some(same) = records::find_same(&mut tx, &record, &body).await? {
         return Err(Error::SameContent(same));
     }
@@ -103,18 +103,26 @@ async fn checked(
 
 /// Returns how far the record is trusted with its new text, or the error if the policy does not
 /// accept the text.
-fn trust(record: &Record, body: &RecordBody, filter: &ContentFilter) -> Result<Trust, Error> {
+fn trust(
+    record: &Record,
+    body: &RecordBody,
+    has_new_citations: bool,
+    filter: &ContentFilter,
+) -> Result<Trust, Error> {
     let is_suspicious = match filter.decision() {
         FilterDecision::Accept { suspicious } => suspicious,
         FilterDecision::Quarantine(reasons) | FilterDecision::Reject(reasons) => {
             return Err(Error::Forbidden(reasons.join(", ")));
         }
     };
-    let has_new_text =
-        body.content.as_str() != record.content || body.title.as_str() != record.title;
-    Ok(match (is_suspicious, has_new_text) {
+    let is_another = body.content.as_str() != record.content
+        || body.title.as_str() != record.title
+        || body.kind != record.kind
+        || body.scope != record.scope
+        || has_new_citations;
+    Ok(match (is_suspicious, is_another) {
         (true, _) => Trust::Untrusted,
-        // Nobody has confirmed the new text.
+        // Nobody has confirmed what it says now.
         (false, true) => record.access.trust.min(Trust::Team),
         (false, false) => record.access.trust,
     })
@@ -157,10 +165,11 @@ fn edited_body(
             (body.ttl, body.is_ttl_explicit) = (ttl, true);
         }
         // A proposal expires as proposals do until it is accepted.
-        Some(None) if record.access.visibility != Visibility::Proposed => {
+        _ if record.access.visibility == Visibility::Proposed => {}
+        None if body.kind == record.kind || record.is_ttl_explicit => {}
+        Some(None) | None => {
             (body.ttl, body.is_ttl_explicit) = (default_ttl(&ctx.policy, body.kind), false);
         }
-        Some(None) | None => {}
     }
     Ok(body)
 }

@@ -69,8 +69,8 @@ pub(super) static PHONE: LazyLock<Labels> = LazyLock::new(|| Labels::new(&[
 ]));
 
 /// Verbs before a telephone's number in a sentence. In code they name functions.
-#[rustfmt::skip]
-pub(super) static CALL: LazyLock<Labels> = LazyLock::new(|| Labels::new(&["call", "sms", "dial", "reach me at", "number is"]));
+pub(super) static CALL: LazyLock<Labels> =
+    LazyLock::new(|| Labels::new(&["call", "sms", "dial", "reach me at", "number is"]));
 
 /// Words for numbers of documents, which are neither cards nor phones.
 #[rustfmt::skip]
@@ -98,7 +98,8 @@ pub(super) static PASSPORT: LazyLock<Labels> = LazyLock::new(|| Labels::new(&[
 pub(super) static ACCOUNT: LazyLock<Labels> = LazyLock::new(|| Labels::new(&[
     "account number", "account no", "account num", "account nr", "acct", "acct no", "bank account",
     "savings account", "checking account", "current account", "bank acc", "routing number",
-    "routing no", "sort code", "bsb", "iban", "accountnumber", "beneficiary account", "my account", "his account",
+    "routing no", "sort code", "bsb", "iban", "accountnumber", "beneficiary account", "my account",
+    "his account",
     "her account", "your account",
     "р/с", "р/сч", "расчетный счет", "расчётный счёт", "расчетного счета", "расчётного счёта",
     "расчетном счете", "расчетному счету", "лицевой счет", "лицевой счёт", "лицевого счета",
@@ -128,7 +129,8 @@ pub(super) static IDENTITY: LazyLock<Labels> = LazyLock::new(|| Labels::new(&[
     "identiteitskaart", "rodné číslo", "身份证", "身分證", "マイナンバー", "個人番号", "주민등록번호",
     "외국인등록번호", "신분증", "บัตรประชาชน", "เลขประจำตัว",
     // Taxes.
-    "tax id", "tax ids", "tax no", "tax number", "tax code", "tax file number", "tax identification",
+    "tax id", "tax ids", "tax no", "tax number", "tax code", "tax file number",
+    "tax identification",
     "taxpayer", "taxpayer id", "taxpayer number", "tin", "vat", "vat id", "vat no", "vat number",
     "vat code", "income tax", "инн", "inn", "налогоплательщик*",
     "steuer id", "steuernummer", "steueridentifikationsnummer", "ust id", "umsatzsteuer*", "nif",
@@ -146,7 +148,8 @@ pub(super) static IDENTITY: LazyLock<Labels> = LazyLock::new(|| Labels::new(&[
     "driver license", "drivers license", "driver s license", "driver licence", "drivers licence",
     "driver s licence", "driving license", "driving licence", "driving permit", "dl number",
     "license number", "licence number", "license no", "licence no", "medical license",
-    "voter", "voter id", "election card", "electoral", "vehicle registration", "vin", "vin number", "imei",
+    "voter", "voter id", "election card", "electoral", "vehicle registration", "vin", "vin number",
+    "imei",
     "registration number", "registration no", "license plate", "licence plate", "number plate",
     "водительск*", "водительское", "права номер", "номер прав", "госномер", "гос номер",
     "führerschein*", "fahrerlaubnis*", "kennzeichen", "permis de conduire",
@@ -158,10 +161,14 @@ pub(super) static IDENTITY: LazyLock<Labels> = LazyLock::new(|| Labels::new(&[
 #[rustfmt::skip]
 pub(super) const TECHNICAL: &[&str] = &[
     "AND", "ARN", "ASIN", "ASN", "AWS", "BIC", "BUG", "BUILD", "CAS", "CID", "COUNT", "CRC", "CVE",
-    "DATE", "DOI", "DUNS", "EAN", "EOF", "EPOCH", "ERR", "ERROR", "FROM", "FREQ", "GMT", "GTIN", "HASH",
+    "DATE", "DOI", "DUNS", "EAN", "EOF", "EPOCH", "ERR", "ERROR", "FROM", "FREQ", "GMT", "GTIN",
+    "HASH",
     "HEX", "HTTP", "HTTPS", "HZ", "ID", "IDS", "INT", "ISBN", "ISIN", "ISO", "ISSN", "JIRA", "KEY",
-    "LEN", "LENGTH", "LIMIT", "LSN", "MAX", "MD", "MIN", "MSG", "NOT", "NULL", "NUM", "OCLC", "OFFSET", "OID",
-    "ORDER", "PID", "PMID", "PORT", "PR", "RATE", "REF", "RFC", "SEED", "SELECT", "SEQ", "SHA", "SIZE",
+    "LEN", "LENGTH", "LIMIT", "LSN", "MAX", "MD", "MIN", "MSG", "NOT", "NULL", "NUM", "OCLC",
+    "OFFSET", "OID",
+    "ORDER", "PID", "PMID", "PORT", "PR", "RATE", "REF", "RFC", "SEED", "SELECT", "SEQ", "SHA",
+    "SIZE",
     "SKU", "TID", "TIME", "TODO", "TS", "TTL", "UID", "UNIX", "UPC", "URL", "USEC", "UTC", "UUID",
-    "VALUES", "VERSION", "WHERE", "XID", "КПП", "БИК", "ОКПО", "ОКАТО", "ОКТМО", "ОКВЭД", "КБК", "УИН",
+    "VALUES", "VERSION", "WHERE", "XID", "КПП", "БИК", "ОКПО", "ОКАТО", "ОКТМО", "ОКВЭД", "КБК",
+    "УИН",
 ];

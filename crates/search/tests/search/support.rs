@@ -187,6 +187,8 @@ impl Embedder for Fake {
 pub async fn embed_backlog(node: &Node, vector: impl Fn(&str) -> Vec<f32>) -> Vec<PassageId> {
     let store = &node.context.store;
     let model = node.context.models.current().model;
+    // Texts that were written before the node had registered its model are in no queue.
+    vectors::enqueue_missing(store, &model).await.expect("a queue");
     let backlog = vectors::take_backlog(store, &model, 1000, false).await.expect("a backlog");
     let batch: Vec<_> = backlog
         .into_iter()

@@ -30,16 +30,21 @@ pub async fn put(
     .await
 }
 
-/// Deletes the invitation with this code, so that it is used once, and returns its user; `None` if
-/// there is none, or it has expired.
-pub async fn take(tx: &mut Tx, code: &SecretHash) -> Result<Option<UserId>> {
+/// Returns the user of the invitation with this code; `None` if there is none, or it has expired.
+pub async fn find(tx: &mut Tx, code: &SecretHash) -> Result<Option<UserId>> {
     let user = sqlx::query_scalar!(
-        "delete from invitations where hash = $1 and expires_at > now() returning user_id",
+        "select user_id from invitations where hash = $1 and expires_at > now()",
         code.as_slice()
     )
     .fetch_optional(&mut *tx.0)
     .await?;
     Ok(user.map(UserId))
+}
+
+/// Deletes the invitation with this code, so that it is used once; returns `false` if another
+/// transaction has used or replaced it.
+pub async fn consume(tx: &mut Tx, code: &SecretHash) -> Result<bool> {
+    tx.has_changed(sqlx::query!("delete from invitations where hash = $1", code.as_slice())).await
 }
 
 /// Deletes the invitation of a user, if there is one.

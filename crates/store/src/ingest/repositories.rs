@@ -164,6 +164,22 @@ pub async fn find(
     .await?)
 }
 
+/// Returns the only repository at a location, if it has another name than this one: it was renamed,
+/// and a request that names the location alone means it.
+pub async fn find_renamed(
+    tx: &mut Tx,
+    project: ProjectId,
+    owner: &str,
+    name: &str,
+    location: &str,
+) -> Result<Option<Repository>> {
+    let at_location =
+        list_in(tx, project).await?.into_iter().filter(|one| one.location == location);
+    let mut at_location: Vec<_> = at_location.collect();
+    let has_name = at_location.iter().any(|one| one.owner == owner && one.name == name);
+    Ok(if has_name || at_location.len() > 1 { None } else { at_location.pop() })
+}
+
 /// Returns the repository with this id.
 pub async fn by_id(store: &Store, id: RepositoryId) -> Result<Option<Repository>> {
     Ok(sqlx::query_as!(
@@ -234,15 +250,17 @@ pub async fn list_with_sizes(store: &Store, project: ProjectId) -> Result<Vec<Li
     Ok(repositories.into_iter().map(listed).collect())
 }
 
-/// Sets the patterns of the files that index runs read.
+/// Sets the patterns of the files that index runs read; `None` keeps the present ones.
 pub async fn set_patterns(
     tx: &mut Tx,
     id: RepositoryId,
-    include: &[String],
-    exclude: &[String],
+    include: Option<&[String]>,
+    exclude: Option<&[String]>,
 ) -> Result<()> {
     tx.run(sqlx::query!(
-        "update repositories set include_patterns = $2, exclude_patterns = $3 where id = $1",
+        "update repositories set include_patterns = coalesce($2, include_patterns),
+             exclude_patterns = coalesce($3, exclude_patterns)
+         where id = $1",
         id.0,
         include,
         exclude
@@ -254,13 +272,15 @@ pub async fn set_patterns(
 /// [`Error::AlreadyExists`] if another repository of the project has the name.
 pub async fn rename(tx: &mut Tx, repository: &Repository, owner: &str, name: &str) -> Result<()> {
     let namespace = format!("repo:{owner}/{name}");
-    tx.run(sqlx::query!(
+    let rename = sqlx::query!(
         "update repositories set owner = $2, name = $3 where id = $1",
         repository.id.0,
         owner,
         name
-    ))
-    .await?;
+    );
+    if !tx.has_changed(rename).await? {
+        return Err(Error::DeletedConcurrently);
+    }
     tx.run(sqlx::query!(
         "update docs d set source = $2 from files f
          where f.id = d.file_id and f.repository_id = $1",
@@ -301,6 +321,19 @@ pub async fn remove(tx: &mut Tx, project: ProjectId, namespace: &str) -> Result<
     ))
     .await?;
     Ok(files.len() as u64)
+}
+
+/// Locks the repository of a run until the transaction ends. To be called before the run changes: a
+/// deletion of the repository locks them in this order.
+pub(crate) async fn lock_of_run(tx: &mut Tx, run: IngestRunId) -> Result<()> {
+    sqlx::query_scalar!(
+        "select r.id from repositories r
+         where r.id = (select repository_id from ingest_runs where id = $1) for update",
+        run.0
+    )
+    .fetch_optional(&mut *tx.0)
+    .await?;
+    Ok(())
 }
 
 /// Deletes the repository of a failed run if nothing of it was ever indexed and no other run of it

@@ -160,6 +160,7 @@ impl World {
                 "mc.find_project_by_key(uuid,text,text)",
                 &format!("'{LOCAL}', 'theirs', '{code}'"),
             ),
+            value("mc.offboard_user(uuid,uuid,text)", &format!("'{LOCAL}', '{NIL}', '{code}'")),
             value(
                 "mc.allow_private_network(uuid,uuid,text)",
                 &format!("'{LOCAL}', '{theirs}', '{code}'"),

@@ -36,13 +36,17 @@ pub fn runtime(embedding: &Embedding) -> RuntimeSettings {
     }
 }
 
-/// Returns the settings for the database: without a key in the query of the server's URL.
+/// Returns the settings for the database: without a key in the query of the server's URL, and
+/// without a password.
 pub fn stored(settings: &ProviderSettings) -> ProviderSettings {
     let mut stored = settings.clone();
     if let ProviderSettings::OpenAi { base_url, .. } = &mut stored
         && masked_url(base_url.as_str()) != base_url.as_str()
     {
         base_url.set_query(None);
+        // Neither fails for a URL with a host.
+        let _ = base_url.set_username("");
+        let _ = base_url.set_password(None);
     }
     stored
 }

@@ -52,13 +52,13 @@ pub async fn identified(store: &Store, provider: &str, subject: &str) -> Result<
     .await?)
 }
 
-/// Returns the only person with this email address who has no identity at any provider.
+/// Returns the only enabled person with this email address who has no identity at any provider.
 pub async fn invited(store: &Store, email: &str) -> Result<Option<User>> {
     let mut users = sqlx::query_as!(
         User,
         "select id, login, name, email, is_agent, is_admin, created_at, disabled_at
          from users u
-         where lower(email) = lower($1) and not is_agent
+         where lower(email) = lower($1) and not is_agent and disabled_at is null
              and not exists (select from identities i where i.user_id = u.id)
          limit 2",
         email

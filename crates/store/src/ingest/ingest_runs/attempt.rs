@@ -176,11 +176,13 @@ pub async fn succeed(store: &Store, id: IngestRunId, worker: &str) -> Result<()>
 }
 
 /// Ends a queued or running run on behalf of a user and enqueues the next one of the project; its
-/// worker stops at its next step. Returns `false` if it has ended before.
+/// worker stops at its next step. A repository that no run has indexed is deleted with it, as by
+/// [`fail`]. Returns `false` if the run has ended before.
 pub async fn cancel(store: &Store, id: IngestRunId, cancelled_by: &str) -> Result<bool> {
     let mut tx = store.begin().await?;
     let Some(project) = project_of(&mut tx, id).await? else { return Ok(false) };
     lock_project_queue(&mut tx, project).await?;
+    repositories::lock_of_run(&mut tx, id).await?;
     let is_cancelled = tx
         .has_changed(sqlx::query!(
             "update ingest_runs set status = 'FAILED', completed_at = now(), worker = null,
@@ -194,6 +196,7 @@ pub async fn cancel(store: &Store, id: IngestRunId, cancelled_by: &str) -> Resul
         ))
         .await?;
     if is_cancelled {
+        repositories::delete_never_indexed(&mut tx, id).await?;
         start_next(&mut tx, project).await?;
         let event = NewEvent::new(AuditAction::IngestRunCancelled, id);
         audit::record(&mut tx, event);
@@ -216,6 +219,7 @@ pub async fn fail(
     let mut tx = store.begin().await?;
     let Some(project) = project_of(&mut tx, id).await? else { return Ok(IngestStatus::Failed) };
     lock_project_queue(&mut tx, project).await?;
+    repositories::lock_of_run(&mut tx, id).await?;
     let status = sqlx::query_scalar!(
         "update ingest_runs set
              status = case when $4 or attempt >= max_attempts then 'FAILED' else 'QUEUED' end,
@@ -230,11 +234,12 @@ pub async fn fail(
     )
     .fetch_optional(&mut *tx.0)
     .await?;
-    let status = word(status.as_deref().unwrap_or("FAILED"))?;
-    if status == IngestStatus::Failed {
+    let status = status.as_deref().map(word).transpose()?;
+    // Without a status, the run was cancelled, or has another worker.
+    if status == Some(IngestStatus::Failed) {
         repositories::delete_never_indexed(&mut tx, id).await?;
     }
     start_next(&mut tx, project).await?;
     tx.commit().await?;
-    Ok(status)
+    Ok(status.unwrap_or(IngestStatus::Failed))
 }
