@@ -11,17 +11,28 @@ use crate::text::fits;
 /// Longest part of a decision record in its note, in characters: context, decision, consequences.
 const PART_MAX_CHARS: usize = 1_200;
 /// Words at the beginning of the status of a decision that is not in force.
-const NOT_IN_FORCE: [&str; 9] = [
+const NOT_IN_FORCE: [&str; 17] = [
     "proposed",
     "draft",
+    "pending",
+    "deferred",
+    "on hold",
+    "in review",
+    "in discussion",
+    "wip",
+    "not ",
     "rejected",
     "deprecated",
     "superseded",
+    // As adr-tools writes it.
+    "superceded",
     "replaced",
     "withdrawn",
     "amended by",
     "obsolete",
 ];
+/// Words at the beginning of the status of a decision that was accepted.
+const ACCEPTED: [&str; 5] = ["accepted", "approved", "adopted", "decided", "implemented"];
 const CONTEXT: &[&str] = &["context", "context and problem statement", "problem"];
 const DECISION: &[&str] = &["decision", "decision outcome", "outcome", "solution"];
 const CONSEQUENCES: &[&str] = &["consequences", "positive consequences", "negative consequences"];
@@ -111,9 +122,7 @@ impl Record {
     fn add(&mut self, section: &str, text: &str) {
         let is = |names: &[&str]| names.contains(&section);
         let part = if section == "status" {
-            if self.status.is_empty() {
-                text.lines().next().unwrap_or_default().trim().clone_into(&mut self.status);
-            }
+            self.add_status(text);
             return;
         } else if is(CONTEXT) {
             &mut self.context
@@ -130,6 +139,16 @@ impl Record {
         part.push_str(text);
     }
 
+    /// Takes the first line of the section, or a later one by which the decision is not in force:
+    /// tools add `Superseded by ...` below `Accepted`.
+    fn add_status(&mut self, text: &str) {
+        for line in text.lines().map(|line| line.trim_start_matches(['-', '*', ' ']).trim()) {
+            if self.status.is_empty() || is_in_force(&self.status) && !is_in_force(line) {
+                line.clone_into(&mut self.status);
+            }
+        }
+    }
+
     /// Finds a line such as `Status: accepted`, also in a list.
     fn find_status(&mut self, text: &str) {
         let value = |line: &str| {
@@ -144,7 +163,9 @@ impl Record {
     }
 
     fn content(&self) -> String {
-        let status = if self.status.is_empty() { "decision" } else { "accepted decision" };
+        let status = self.status.to_lowercase();
+        let is_accepted = ACCEPTED.iter().any(|word| status.starts_with(word));
+        let status = if is_accepted { "accepted decision" } else { "decision" };
         let mut content = format!("{} ({status}).\n{}", self.title, cut(&self.decision));
         for (name, part) in [("Why", &self.context), ("Consequences", &self.consequences)] {
             if !part.is_empty() {
@@ -161,15 +182,21 @@ fn is_known(heading: &str) -> bool {
     heading == "status" || known.contains(&heading.as_str())
 }
 
-/// Removes the number before a title: `ADR-007: `, `7. `, `0007 - `.
+/// Removes the number before a title: `ADR-007: `, `7. `, `0007 - `. A number without a space behind
+/// it, as in `2FA`, is a part of the title.
 fn title(heading: &str) -> &str {
-    let start = heading.trim();
-    let start = match start.get(..3) {
-        Some(word) if word.eq_ignore_ascii_case("adr") => &start[3..],
-        _ => start,
+    let heading = heading.trim();
+    let number = match heading.get(..3) {
+        Some(word) if word.eq_ignore_ascii_case("adr") => {
+            heading[3..].trim_start_matches(['-', '_', ' '])
+        }
+        _ => heading,
     };
-    let title = start.trim_start_matches(|c: char| c.is_ascii_digit() || " -–—.:#_".contains(c));
-    if title.is_empty() { heading } else { title }
+    let rest = number.trim_start_matches(|c: char| c.is_ascii_digit());
+    let title = rest.trim_start_matches(|c: char| " -–—.:#_".contains(c));
+    let separator = &rest[..rest.len() - title.len()];
+    let has_number = rest.len() < number.len() && separator.contains(' ');
+    if has_number && !title.is_empty() { title } else { heading }
 }
 
 fn block_text(content: &Content) -> String {
@@ -234,6 +261,22 @@ mod tests {
     }
 
     #[test]
+    fn number_of_a_record_is_no_part_of_its_title() {
+        for (heading, expected) in [
+            ("7. Use X", "Use X"),
+            ("ADR-007: Use X", "Use X"),
+            ("adr 7 Use X", "Use X"),
+            ("0007 - Use X", "Use X"),
+            ("2FA for admins", "2FA for admins"),
+            ("12-factor config", "12-factor config"),
+            (".NET 8 as platform", ".NET 8 as platform"),
+            ("Adrenaline queue", "Adrenaline queue"),
+        ] {
+            assert_eq!(title(heading), expected);
+        }
+    }
+
+    #[test]
     fn decision_that_is_not_in_force_is_refused() {
         let superseded = NYGARD.replace("Accepted", "Superseded by [9](0009-x.md)");
         let madr = "---\nstatus: \"rejected\"\n---\n# Use X\n\n## Context and Problem Statement\n\n\
@@ -250,6 +293,9 @@ mod tests {
             assert_eq!(refused.reason, Reason::NotInForce(status.to_owned()));
         }
         assert!(parse(&madr.replace("rejected", "accepted"), "adr/1.md").notes.len() == 1);
+        let below = NYGARD.replace("Accepted", "Accepted\n\nSuperceded by [9](0009-x.md)");
+        let refused = &parse(&below, "adr/1.md").refused[0];
+        assert!(matches!(&refused.reason, Reason::NotInForce(status) if status.contains('9')));
         let index = parse("# Decisions\n\n- [Use X](1.md)\n", "adr/README.md");
         assert_eq!(index.refused[0].reason, Reason::NoDecision);
     }

@@ -206,7 +206,10 @@ impl Reader {
 
     /// Ends the paragraph that is being read; items of tight lists have no tag for it.
     fn flush(&mut self) {
-        let Some(line) = self.text_line.take() else { return };
+        let Some(line) = self.text_line.take() else {
+            self.text.clear();
+            return;
+        };
         self.links.clear();
         let text = std::mem::take(&mut self.text).trim().to_owned();
         if !text.is_empty() {
@@ -245,7 +248,8 @@ impl Reader {
         let Some(label) = self.text.get(start..).map(|label| label.trim().trim_matches('`')) else {
             return;
         };
-        if target.is_empty() || target.starts_with('#') || label == target {
+        // Without a label, the link has only an image.
+        if label.is_empty() || target.is_empty() || target.starts_with('#') || label == target {
             return;
         }
         let is_path = !target.contains("://");

@@ -159,7 +159,8 @@ async fn ensure_repository(
     let owner = request.owner.as_ref().map_or(origin.owner.as_str(), RepositoryPart::as_str);
     let name = request.name.as_ref().map_or(origin.name.as_str(), RepositoryPart::as_str);
     let (project, location) = (ctx.project.id, origin.location.as_text());
-    if request.owner.is_none()
+    if !request.relocate
+        && request.owner.is_none()
         && request.name.is_none()
         && let Some(renamed) =
             repositories::find_renamed(tx, project, owner, name, &location).await?

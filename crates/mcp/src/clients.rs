@@ -209,6 +209,7 @@ pub fn install(
     let mut files = edits
         .map(|(path, edit)| {
             let path = project_dir.join(path);
+            files::require_inside(project_dir, &path)?;
             let old = files::read(&path)?;
             match edit.apply(old.as_deref()) {
                 Ok(new) => Ok(FileChange { path, old, new, change: None }),

@@ -221,9 +221,33 @@ impl TestApi {
         gone
     }
 
-    /// Runs background jobs until the returned guard is dropped.
+    /// Runs background jobs, without those of indexing, until the returned guard is dropped.
     pub fn work(&self) -> DropGuard {
         let stop = CancellationToken::new();
+        let workers = mc_jobs::workers(self.background().clone(), &self.job_context());
+        tokio::spawn(workers.run(stop.clone()));
+        stop.drop_guard()
+    }
+
+    /// Runs background jobs and index runs until the returned guard is dropped.
+    pub fn work_and_index(&self) -> DropGuard {
+        let stop = CancellationToken::new();
+        let context = self.job_context();
+        let settings = IndexSettings {
+            cache_dir: self.index.path().join("repositories"),
+            protected: ProtectedDirectories::default(),
+            allowed_private_hosts: Vec::new(),
+            repository: source::Limits::default(),
+            history: history::Limits::default(),
+            node: "test".to_owned(),
+        };
+        let workers = mc_jobs::workers(self.background().clone(), &context);
+        let workers = mc_jobs::indexing(workers, &context, settings, &stop);
+        tokio::spawn(workers.run(stop.clone()));
+        stop.drop_guard()
+    }
+
+    fn job_context(&self) -> JobContext {
         let sync = SyncContext {
             connectors: Arc::clone(&self.state.connectors),
             encryptor: self.encryptor(),
@@ -233,19 +257,7 @@ impl TestApi {
         let ActiveModel { model, is_remote, .. } = self.state.memory.search.models.current();
         let embedding = Embedding { model, is_remote };
         let (store, settings) = (self.background().clone(), JobSettings::default());
-        let context = JobContext { store, sync, embedding, settings };
-        let index = IndexSettings {
-            cache_dir: self.index.path().join("repositories"),
-            protected: ProtectedDirectories::default(),
-            allowed_private_hosts: Vec::new(),
-            repository: source::Limits::default(),
-            history: history::Limits::default(),
-            node: "test".to_owned(),
-        };
-        let workers = mc_jobs::workers(self.background().clone(), &context);
-        let workers = mc_jobs::indexing(workers, &context, index, &stop);
-        tokio::spawn(workers.run(stop.clone()));
-        stop.drop_guard()
+        JobContext { store, sync, embedding, settings }
     }
 
     async fn send(&self, method: &str, path: &str, body: Body) -> Answer {

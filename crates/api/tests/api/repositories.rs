@@ -39,7 +39,7 @@ async fn repositories(api: &TestApi) -> Value {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn patterns_decide_which_files_are_indexed() {
     let api = TestApi::start().await;
-    let _workers = api.work();
+    let _workers = api.work_and_index();
     let (_directory, run) = indexed(&api, json!({"exclude": ["docs/"]})).await;
     assert_eq!((&run["status"], &run["files_changed"]), (&json!("SUCCEEDED"), &json!(1)), "{run}");
     let listed = repositories(&api).await;
@@ -61,7 +61,7 @@ async fn patterns_decide_which_files_are_indexed() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_renamed_repository_keeps_its_documents_and_can_be_removed() {
     let api = TestApi::start().await;
-    let _workers = api.work();
+    let _workers = api.work_and_index();
     let (_directory, _) = indexed(&api, json!({})).await;
     let location = repositories(&api).await[0]["location"].clone();
     let rename = json!({"project_key": "shop", "name": "store"});
@@ -105,7 +105,7 @@ async fn a_cancelled_run_has_ended_and_the_next_one_runs() {
     let reason = cancelled["last_error"]["message"].as_str().unwrap();
     assert!(reason.starts_with("cancelled by local"), "{reason}");
     assert_eq!(api.post(&path, json!({})).await.fault(409), "id", "it has ended");
-    let _workers = api.work();
+    let _workers = api.work_and_index();
     let next = api.post("/ingest/git", request).await.ok();
     assert_eq!(ended(&api, &next).await["status"], "SUCCEEDED");
 }

@@ -2,18 +2,19 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use mc_domain::ProjectKey;
 use mc_mcp::clients::{self, Client, FileChange, SERVER_NAME, Server};
 use serde_json::{Value, json};
 use similar::TextDiff;
+use url::Url;
 
 use crate::cli::ClientCommand;
 use crate::config::Config;
 use crate::output::{Format, list, one_line, text};
 
-/// Variables whose values are the same on every machine.
-const SHARED_VARIABLES: [&str; 1] = ["MEMORY_COPILOT__CLIENT__URL"];
+/// The variable whose value is the same on every machine, if it names another one.
+const URL_VARIABLE: &str = "MEMORY_COPILOT__CLIENT__URL";
 
 /// Configures a client for the project in a directory.
 pub fn run(command: ClientCommand, config: &Config, format: Format) -> Result<()> {
@@ -24,10 +25,11 @@ pub fn run(command: ClientCommand, config: &Config, format: Format) -> Result<()
         Some(key) => ProjectKey::parse(&key).with_context(|| format!("--project {key}"))?,
         None => key_from_name(&dir)?,
     };
+    let is_shared = is_url_shared(&config.client.url)?;
     let (env, local): (Vec<_>, Vec<_>) = config
         .client_environment()
         .into_iter()
-        .partition(|(name, _)| SHARED_VARIABLES.contains(&name.as_str()));
+        .partition(|(name, _)| is_shared && name == URL_VARIABLE);
     let server = Server { project, env };
     let files = clients::install(&dir, client, &server, dry_run)?;
     let report = json!({
@@ -39,6 +41,18 @@ pub fn run(command: ClientCommand, config: &Config, format: Format) -> Result<()
     });
     format.print(&report, readable);
     Ok(())
+}
+
+/// Whether the configured URL of the service is written into files of the project: not one of this
+/// machine, nor one with a password.
+fn is_url_shared(url: &str) -> Result<bool> {
+    let Ok(url) = url.parse::<Url>() else { return Ok(false) };
+    ensure!(
+        url.username().is_empty() && url.password().is_none(),
+        "client.url has a user or a password, which the files of a project must not have; remove \
+         them from the URL"
+    );
+    Ok(!mc_domain::is_loopback(&url))
 }
 
 fn file_json(file: &FileChange, dir: &Path) -> Value {

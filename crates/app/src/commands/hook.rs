@@ -15,6 +15,7 @@ use mc_domain::ProjectKey;
 use mc_mcp::{MemoryServer, ServerSettings, TOOLS};
 use serde::Deserialize;
 use serde_json::{Value, json};
+use tokio::sync::oneshot;
 use tokio::time::timeout;
 
 use crate::api_client::ApiClient;
@@ -66,7 +67,10 @@ pub async fn run(command: HookCommand, remote: ApiClient) -> Result<()> {
 
 /// Returns what Claude Code reads, if there is anything to say.
 async fn response(command: HookCommand, remote: ApiClient) -> Result<Option<Value>> {
-    let event = tokio::task::spawn_blocking(read_event).await??;
+    let (sender, event) = oneshot::channel();
+    // No thread of the runtime, which would wait at its end for a standard input that stays open.
+    std::thread::spawn(move || sender.send(read_event()));
+    let event = event.await??;
     match command {
         HookCommand::Prompt(project) => recall(&event, project.key()?, remote).await,
         HookCommand::Stop(project) => ask_to_save(&event, &project.key()?, &remote).await,

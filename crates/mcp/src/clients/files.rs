@@ -57,6 +57,17 @@ pub enum Error {
         /// Text to add.
         snippet: String,
     },
+    /// A link in the project leads to a place outside of it.
+    #[error(
+        "{} leads out of the project, to {}, and was not changed; replace the link by a file",
+        path.display(), target.display()
+    )]
+    Outside {
+        /// The file in the project.
+        path: PathBuf,
+        /// The place that it leads to.
+        target: PathBuf,
+    },
     /// A file operation failed.
     #[error("{}: {source}", path.display())]
     Io {
@@ -71,10 +82,23 @@ impl Classified for Error {
     fn kind(&self) -> ErrorKind {
         match self {
             Self::NoProject { .. } => ErrorKind::NotFound,
-            Self::NotMergeable { .. } => ErrorKind::Conflict,
+            Self::NotMergeable { .. } | Self::Outside { .. } => ErrorKind::Conflict,
             Self::Io { .. } => ErrorKind::Unavailable,
         }
     }
+}
+
+/// Requires that a file, or the nearest existing directory above it, is below the project: in a
+/// project of others, a link may lead to any file of the user.
+pub(super) fn require_inside(project_dir: &Path, path: &Path) -> Result<(), Error> {
+    let project_dir = fs::canonicalize(project_dir).map_err(io_error(project_dir))?;
+    let existing = path.ancestors().find(|place| place.symlink_metadata().is_ok());
+    let existing = existing.unwrap_or(&project_dir);
+    let target = fs::canonicalize(existing).map_err(io_error(existing))?;
+    if target.starts_with(&project_dir) {
+        return Ok(());
+    }
+    Err(Error::Outside { path: path.to_owned(), target })
 }
 
 /// Reads a file; `None` if it does not exist.
@@ -125,7 +149,7 @@ fn back_up(path: &Path, content: &str) -> Result<PathBuf, Error> {
 
 /// Writes a temporary file next to `path`, then renames it, so that a crash leaves the old content.
 fn write_atomically(path: &Path, content: &str) -> Result<(), Error> {
-    // The file may be a link, for example to a directory of dotfiles: its target is changed.
+    // The file may be a link to another place in the project: its target is changed.
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let directory = target.parent().unwrap_or(Path::new("."));
     create_directory(directory)?;

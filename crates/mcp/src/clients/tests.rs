@@ -125,3 +125,20 @@ fn missing_project_is_an_error() {
     let error = install(missing, Client::Zed, &server(), false).expect_err("an error");
     assert!(matches!(error, Error::NoProject { .. }));
 }
+
+#[test]
+fn link_out_of_the_project_is_not_followed() {
+    for link in [".cursor/rules/memory-copilot.mdc", ".cursor/rules", ".cursor"] {
+        let (outside, private) = project_with("private", "secret\n");
+        let project = tempfile::tempdir().expect("a directory");
+        let place = project.path().join(link);
+        std::fs::create_dir_all(place.parent().expect("a parent")).expect("a directory");
+        let is_file = link.contains("memory-copilot");
+        let target = if is_file { private.as_path() } else { outside.path() };
+        std::os::unix::fs::symlink(target, &place).expect("a link");
+        let error = install(project.path(), Client::Cursor, &server(), false).expect_err(link);
+        assert!(matches!(error, Error::Outside { .. }), "{link}: {error}");
+        assert_eq!(std::fs::read_to_string(&private).expect("a file"), "secret\n");
+        assert_eq!(std::fs::read_dir(outside.path()).expect("a directory").count(), 1, "{link}");
+    }
+}

@@ -9,6 +9,7 @@ use mc_import::{Format, MAX_BYTES};
 
 use super::is_stdin;
 use crate::cli::ImportFormat;
+use crate::output;
 
 /// Names of rules files, in any directory.
 const RULES_FILES: [&str; 3] = ["CLAUDE.md", "AGENTS.md", ".cursorrules"];
@@ -75,10 +76,14 @@ pub fn find(directory: &Path, from: Option<ImportFormat>) -> Result<Vec<SourceFi
     let mut files = Vec::new();
     for (path, format) in paths {
         let Ok(target) = std::fs::canonicalize(&path) else { continue };
-        // A link out of the directory may lead to any file of the user.
-        if target.starts_with(&root) && seen.insert(target.clone()) {
-            let source = below(repository, &path);
-            files.push(SourceFile { source, format, text: read(&target)? });
+        if !is_readable_target(&root, &target) || !seen.insert(target.clone()) {
+            continue;
+        }
+        match read(&target) {
+            Ok(text) => {
+                files.push(SourceFile { source: below(repository, &path), format, text });
+            }
+            Err(error) => output::error_line(&format!("skipped: {error:#}")),
         }
     }
     files.sort_by(|a, b| a.source.cmp(&b.source));
@@ -90,6 +95,18 @@ pub fn find(directory: &Path, from: Option<ImportFormat>) -> Result<Vec<SourceFi
         );
     }
     Ok(files)
+}
+
+/// Whether the target of a file or a link is a Markdown file of the directory. A link may lead to any
+/// file of the user, or to one such as `.env`.
+fn is_readable_target(root: &Path, target: &Path) -> bool {
+    let Ok(below) = target.strip_prefix(root) else { return false };
+    let is_markdown = target
+        .extension()
+        .is_some_and(|extension| extension == "md" || extension == "mdc" || extension == "mdx");
+    let is_rules = target.file_name().is_some_and(|name| name == ".cursorrules");
+    let is_skipped = below.iter().any(|part| SKIPPED.iter().any(|name| part == *name));
+    (is_markdown || is_rules) && !is_skipped && target.is_file()
 }
 
 /// Returns the format of a file that is imported from a directory.
