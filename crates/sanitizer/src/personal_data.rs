@@ -215,12 +215,22 @@ fn form_of(number: &Candidate<'_>, excluded: &[&str], known: &Numbers) -> Option
     let form = valid.find(|form| {
         is_free && number.is_written_as(form.anywhere)
             || number.is_written_as(form.on_line) && is_alone(number, &context)
-            || context.names(form.labels)
+            || context.names(form.labels) && is_said_of(form, number, &context)
             || context.is_followed_by(form.labels)
     });
     // The words for a bill and an account are the same in Russian; no bill has such a long number.
     let may_be_order = number.shape.length < MIN_ACCOUNT && context.names_order();
     form.filter(|_| !may_be_order)
+}
+
+/// Whether a label before the number is no other word, and the number no quantity.
+fn is_said_of(form: &Form, number: &Candidate<'_>, context: &Context<'_>) -> bool {
+    // `ein` is an article in German.
+    let is_article = form.category == "us-ein"
+        && !number.is_written_as(&["99-9999999"])
+        && !matches!(context.last_word(), "EIN" | "FEIN")
+        && !context.names(&["fein", "employer identification"]);
+    !is_article && !(form.is_unchecked() && named::counts(number, context))
 }
 
 /// Minimum length of a number that is an account's and not an order's.

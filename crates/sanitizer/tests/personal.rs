@@ -182,6 +182,46 @@ fn similar_text_without_personal_data_stays() {
     }
 }
 
+/// Engineering text with words that also name numbers of persons.
+#[test]
+fn quantities_and_technical_numbers_stay() {
+    for text in [
+        "your account is limited to 1000000 requests",
+        "my account has 250000 rows",
+        "the sort code handled 1500000 rows",
+        "Passport.js session maxAge = 86400000",
+        "passport strategy timeout 300000 ms",
+        "etcd member id 1234567",
+        "the row id number 4815162",
+        "ein Puffer von 134217728 Bytes",
+        "ein Timeout von 100000000 ns",
+        "bir 123456789",
+        "нет прав, код 1700000000",
+        "серии метрик с 1700000000",
+        "sort code 100000",
+        "RUN 12017385513",
+        "JOB 33512345678",
+        "RSS: 123456789 kB",
+        "TOTAL: 987654321",
+        "BYTES 123456789",
+        "LBA 976773167",
+        "INODE 123456789",
+        "1711281234567",
+        "build 241130-1530221",
+        "192-168-100-001",
+        "2024-1234567-1",
+        "8 512 256 64 32",
+        "SKU AA123456B",
+    ] {
+        assert_eq!(masked(text), text);
+    }
+    for text in
+        ["my bank account number is 12345678", "passport: 123456789", "Passport No. AB1234567"]
+    {
+        assert!(masked(text).contains("[personal:"), "{text}");
+    }
+}
+
 #[test]
 fn ip_addresses_are_masked_only_by_policy() {
     let text = "host 93.184.216.34, mail a.b@team.io";

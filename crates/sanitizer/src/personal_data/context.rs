@@ -3,7 +3,7 @@
 use std::cell::OnceCell;
 use std::ops::Range;
 
-use super::labels::{Labels, NUMBER_WORDS, ORDER_WORDS, has};
+use super::labels::{Labels, NUMBER_WORDS, ORDER_WORDS, UNITS, has};
 
 /// Bytes before a number, on its line, in which a word may name its kind.
 const CONTEXT_BYTES: usize = 96;
@@ -54,6 +54,13 @@ impl<'t> Context<'t> {
     /// of a number follows it.
     pub(super) fn last_word(&self) -> &'t str {
         last_word(self.before)
+    }
+
+    /// Whether a unit or a counted thing follows the number: `300000 ms`, `250000 rows`.
+    pub(super) fn has_unit(&self) -> bool {
+        let word = self.after.strip_prefix([' ', '\u{a0}']).unwrap_or_default();
+        let word = word.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
+        UNITS.contains(&word.to_lowercase().as_str())
     }
 
     /// Whether the number is assigned by an equals sign.

@@ -28,6 +28,13 @@ pub(crate) struct Form {
     pub check: fn(&[u8]) -> bool,
 }
 
+impl Form {
+    /// Whether the form has no check digits or ranges: only a label tells its numbers from others.
+    pub(super) fn is_unchecked(&self) -> bool {
+        std::ptr::fn_addr_eq(self.check, any as fn(&[u8]) -> bool)
+    }
+}
+
 /// Returns all forms. Of forms that accept the same number, the first one names it.
 pub(super) fn all() -> impl Iterator<Item = &'static Form> {
     [russia::FORMS, americas::FORMS, europe::FORMS, asia::FORMS, pacific_africa::FORMS]

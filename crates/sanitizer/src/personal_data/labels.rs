@@ -85,6 +85,24 @@ pub(super) const NUMBER_WORDS: &[&str] = &[
     "number", "no", "nr", "num", "id", "ref", "is", "номер", "номером",
 ];
 
+/// Units and counted things after a quantity.
+#[rustfmt::skip]
+pub(super) const UNITS: &[&str] = &[
+    "ns", "us", "µs", "ms", "s", "sec", "seconds", "milliseconds", "minutes", "hours", "days", "b",
+    "kb", "mb", "gb", "kib", "mib", "gib", "bytes", "bits", "hz", "rows", "requests", "records",
+    "items", "events", "messages", "lines", "tokens", "entries", "users", "files", "times",
+    "мс", "сек", "секунд", "байт", "строк", "запросов", "записей", "событий", "сообщений",
+];
+
+/// Abbreviations of registers, in Latin letters.
+#[rustfmt::skip]
+pub(super) const REGISTERS: &[&str] = &[
+    "ABN", "ACN", "BSN", "CIF", "CNP", "CNPJ", "CPF", "CUI", "CUIL", "CUIT", "CURP", "DNI", "EGN",
+    "EIK", "EIN", "FEIN", "IIN", "BIN", "INN", "ITIN", "JMBG", "KRS", "NHS", "NIE", "NIF", "NINO",
+    "NIP", "NIPC", "NISS", "NPI", "NRIC", "NRN", "OGRN", "OIB", "PESEL", "PPSN", "REGON", "RFC",
+    "RNOKPP", "RUC", "RUT", "SIREN", "SIRET", "SNILS", "SSN", "TFN", "TIN", "UEN", "UTR", "VAT",
+];
+
 /// Words for passports and travel documents.
 #[rustfmt::skip]
 pub(super) static PASSPORT: LazyLock<Labels> = LazyLock::new(|| Labels::new(&[
@@ -115,7 +133,7 @@ pub(super) static ACCOUNT: LazyLock<Labels> = LazyLock::new(|| Labels::new(&[
 pub(super) static IDENTITY: LazyLock<Labels> = LazyLock::new(|| Labels::new(&[
     // Identity cards and registers of residents.
     "id card", "id card number", "identity card", "identity number", "identity no", "identity code",
-    "identification number", "identification no", "id number", "national id", "national identity",
+    "identification number", "identification no", "my id number", "national id", "national identity",
     "national identification", "citizen id", "citizen number", "citizenship no",
     "personal number", "personal id", "personal identity", "personal code", "resident registration",
     "residence permit", "resident id", "civil id", "birth number", "government id", "nric",
@@ -140,7 +158,7 @@ pub(super) static IDENTITY: LazyLock<Labels> = LazyLock::new(|| Labels::new(&[
     "social security", "social insurance", "national insurance", "insurance number",
     "insurance no", "insurance id", "health card", "health insurance", "health number",
     "healthcare number", "medical record", "mrn", "patient id", "patient number", "medicare",
-    "medicaid", "member id", "beneficiary", "ssn", "pension number", "provider number",
+    "medicaid", "beneficiary", "ssn", "pension number", "provider number",
     "полис*", "страховой номер", "страховое свидетельство", "страховой полис",
     "sozialversicherung*", "versicherten*", "versicherungsnummer", "krankenversicher*",
     "rentenversicherung*", "seguridad social", "sécurité sociale", "tessera sanitaria",

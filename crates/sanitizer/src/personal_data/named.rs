@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::candidates::{Candidate, from_first};
 use super::context::Context;
 use super::forms::refutes;
-use super::labels::{ACCOUNT, IDENTITY, PASSPORT, TECHNICAL};
+use super::labels::{ACCOUNT, IDENTITY, PASSPORT, REGISTERS, TECHNICAL};
 use super::{NAMED, Numbers, is_delimited, personal};
 use crate::Finding;
 
@@ -46,6 +46,7 @@ pub(super) fn find(
         let context = Context::of(text, &number.span);
         let named = category(&number, &context)
             .filter(|named| *named == BANK_ACCOUNT || !context.names_order())
+            .filter(|_| !counts(&number, &context))
             .filter(|_| !refutes(&number, &context, excluded));
         if let Some(category) = named {
             end = number.span.end;
@@ -92,7 +93,8 @@ fn is_abbreviated(number: &Candidate<'_>, context: &Context<'_>) -> bool {
     let length = word.chars().count();
     let is_abbreviation = (3..=6).contains(&length)
         && word.chars().all(char::is_uppercase)
-        && !TECHNICAL.contains(&word);
+        && !TECHNICAL.contains(&word)
+        && (REGISTERS.contains(&word) || !word.is_ascii());
     let digits = number.compact();
     let is_digits = number.shape.digits() == digits.len()
         && digits.len() == number.span.len()
@@ -100,10 +102,17 @@ fn is_abbreviated(number: &Candidate<'_>, context: &Context<'_>) -> bool {
     is_abbreviation && is_digits && !is_quantity(&digits)
 }
 
+/// Whether the number is a quantity: it has a unit, or is a time, round, or near a power of two.
+pub(super) fn counts(number: &Candidate<'_>, context: &Context<'_>) -> bool {
+    let digits = number.compact();
+    let is_plain = digits.len() == number.span.len() && digits.iter().all(u8::is_ascii_digit);
+    is_plain && (context.has_unit() || digits.len() < 20 && is_quantity(&digits))
+}
+
 /// Whether the digits are a time since 1970, a round number, or next to a power of two.
 fn is_quantity(digits: &[u8]) -> bool {
     let value = digits.iter().fold(0_u64, |sum, digit| sum * 10 + u64::from(digit - b'0'));
-    let is_time = matches!(digits.len(), 10 | 13) && matches!(digits[0], b'1' | b'2');
+    let is_time = matches!(digits.len(), 10 | 13) && digits[0] == b'1' && digits[1] >= b'3';
     let is_round = digits.ends_with(b"0000");
     let near_power = [value, value + 1].iter().any(|value| value.is_power_of_two());
     is_time || is_round || near_power

@@ -10,10 +10,10 @@ use super::{Form, any};
 pub(super) const FORMS: &[Form] = &[
     // United Kingdom.
     Form { category: "gb-nhs", shapes: &["9999999999"], anywhere: &["999 999 9999"],
-        on_line: &["9999999999", "999-999-9999"], labels: &["nhs", "health service"],
+        on_line: &["999-999-9999"], labels: &["nhs", "health service"],
         check: nhs },
     Form { category: "gb-nino", shapes: &["AA999999A"],
-        anywhere: &["AA999999A", "AA 99 99 99 A", "AA 999999 A", "AA-99-99-99-A"], on_line: &[],
+        anywhere: &["AA 99 99 99 A", "AA 999999 A", "AA-99-99-99-A"], on_line: &[],
         labels: &["nino", "national insurance", "ni number", "ni no"], check: nino },
     Form { category: "gb-driving-licence", shapes: &["AAAAA999999AA9AA", "AAAA9999999AA9AA",
             "AAA99999999AA9AA", "AA999999999AA9AA", "AAAAA999999A99AA"],
