@@ -9,6 +9,7 @@ const ABOUT_ATTACKS: &[&str] = &[
     "crates/api/tests/api/injection.rs",
     "crates/app/src/commands/hook/transcript.rs",
     "crates/prompt-guard",
+    "crates/import",
     "crates/indexer/tests/pipeline.rs",
     "crates/jobs/tests/sync",
     "crates/mcp",

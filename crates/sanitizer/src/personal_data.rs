@@ -230,7 +230,8 @@ fn is_said_of(form: &Form, number: &Candidate<'_>, context: &Context<'_>) -> boo
         && !number.is_written_as(&["99-9999999"])
         && !matches!(context.last_word(), "EIN" | "FEIN")
         && !context.names(&["fein", "employer identification"]);
-    !is_article && !(form.is_unchecked() && named::counts(number, context))
+    let is_count = form.is_unchecked() && named::counts(number, context);
+    !(is_article || is_count)
 }
 
 /// Minimum length of a number that is an account's and not an order's.

@@ -133,7 +133,8 @@ pub(super) static ACCOUNT: LazyLock<Labels> = LazyLock::new(|| Labels::new(&[
 pub(super) static IDENTITY: LazyLock<Labels> = LazyLock::new(|| Labels::new(&[
     // Identity cards and registers of residents.
     "id card", "id card number", "identity card", "identity number", "identity no", "identity code",
-    "identification number", "identification no", "my id number", "national id", "national identity",
+    "identification number", "identification no", "my id number", "national id",
+    "national identity",
     "national identification", "citizen id", "citizen number", "citizenship no",
     "personal number", "personal id", "personal identity", "personal code", "resident registration",
     "residence permit", "resident id", "civil id", "birth number", "government id", "nric",
