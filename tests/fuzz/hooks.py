@@ -102,7 +102,8 @@ def one_name(case):
 
 def lines_in_order(case):
     """Sorts the first and the last line of a citation."""
-    for citation in case.body.get("citations", []) if isinstance(case.body, dict) else []:
+    citations = case.body.get("citations") if isinstance(case.body, dict) else None
+    for citation in citations or []:
         start, end = citation.get("line_start"), citation.get("line_end")
         if end is not None:
             citation["line_start"], citation["line_end"] = min(start or end, end), max(start or end, end)
@@ -178,6 +179,7 @@ RULES = {
     "PUT /projects/{key}/policy": whatever_it_was,
     "GET /documents/lookup": one_name,
     "POST /save": lines_in_order,
+    "PATCH /records/{id}": lines_in_order,
     "POST /search": changes_alone,
     "POST /auth/token": real_grant,
     "POST /projects/{key}/hygiene-runs": ends_of_expiry,

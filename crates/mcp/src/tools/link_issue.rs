@@ -20,7 +20,7 @@ impl Definition for LinkIssue {
         name: "link_issue",
         title: "Link to issue",
         description: "Call once the tracker issue being worked on is known (e.g. CS-214), to tie \
-                      saved records or a saved dialog to it.",
+                      saved records or dialogs to it.",
         toolsets: &[Toolset::Memory],
         effect: Effect::Adds,
         route: Route::Call(Method::POST, "/tasks/link"),
