@@ -182,8 +182,8 @@ fn is_known(heading: &str) -> bool {
     heading == "status" || known.contains(&heading.as_str())
 }
 
-/// Removes the number before a title: `ADR-007: `, `7. `, `0007 - `. A number without a space behind
-/// it, as in `2FA`, is a part of the title.
+/// Removes the number before a title: `ADR-007: `, `7. `, `0007 - `. A number without a space
+/// behind it, as in `2FA`, is a part of the title.
 fn title(heading: &str) -> &str {
     let heading = heading.trim();
     let number = match heading.get(..3) {

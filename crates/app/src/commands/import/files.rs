@@ -97,8 +97,8 @@ pub fn find(directory: &Path, from: Option<ImportFormat>) -> Result<Vec<SourceFi
     Ok(files)
 }
 
-/// Whether the target of a file or a link is a Markdown file of the directory. A link may lead to any
-/// file of the user, or to one such as `.env`.
+/// Whether the target of a file or a link is a Markdown file of the directory. A link may lead to
+/// any file of the user, or to one such as `.env`.
 fn is_readable_target(root: &Path, target: &Path) -> bool {
     let Ok(below) = target.strip_prefix(root) else { return false };
     let is_markdown = target
