@@ -204,7 +204,7 @@ fn form_of(number: &Candidate<'_>, excluded: &[&str], known: &Numbers) -> Option
     let text = number.text;
     let compact = number.compact();
     let mut valid = with_shape(number.shape)
-        .filter(|form| !excluded.contains(&form.category) && (form.check)(&compact))
+        .filter(|form| !excluded.contains(&form.category) && form.accepts(&compact))
         .peekable();
     valid.peek()?;
     if known.has(&number.span) || !is_delimited(text, &number.span) {
@@ -230,7 +230,7 @@ fn is_said_of(form: &Form, number: &Candidate<'_>, context: &Context<'_>) -> boo
         && !number.is_written_as(&["99-9999999"])
         && !matches!(context.last_word(), "EIN" | "FEIN")
         && !context.names(&["fein", "employer identification"]);
-    let is_count = form.is_unchecked() && named::counts(number, context);
+    let is_count = form.check.is_none() && named::counts(number, context);
     !(is_article || is_count)
 }
 

@@ -1,33 +1,35 @@
 //! Australia, South Africa, Nigeria and Kenya.
 
 use super::super::checksums::{is_date, luhn, number, tfn, weighted};
-use super::{Form, any};
+use super::Form;
 
 #[rustfmt::skip]
 pub(super) const FORMS: &[Form] = &[
     Form { category: "au-tfn", shapes: &["999999999"], anywhere: &[],
-        on_line: &["999999999", "999 999 999"], labels: &["tfn", "tax file"], check: tfn },
+        on_line: &["999999999", "999 999 999"], labels: &["tfn", "tax file"], check: Some(tfn) },
     Form { category: "au-abn", shapes: &["99999999999"], anywhere: &["99 999 999 999"],
         on_line: &["99999999999", "99-999-999-999"], labels: &["abn", "business number"],
-        check: abn },
+        check: Some(abn) },
     Form { category: "au-acn", shapes: &["999999999"], anywhere: &[],
-        on_line: &["999999999", "999 999 999"], labels: &["acn", "company number"], check: acn },
+        on_line: &["999999999", "999 999 999"], labels: &["acn", "company number"],
+        check: Some(acn) },
     Form { category: "au-medicare", shapes: &["9999999999", "99999999999"],
         anywhere: &["9999 99999 9"], on_line: &["9999999999", "9999-99999-9"],
-        labels: &["medicare"], check: medicare },
+        labels: &["medicare"], check: Some(medicare) },
     Form { category: "au-bank", shapes: &["999999", "99999999", "999999999"], anywhere: &[],
-        on_line: &[], labels: &["bsb"], check: any },
+        on_line: &[], labels: &["bsb"], check: None },
     Form { category: "za-id", shapes: &["9999999999999"], anywhere: &["999999 9999 99 9"],
         on_line: &["9999999999999"],
         labels: &["south african id", "sa id", "rsa id"],
-        check: south_african },
+        check: Some(south_african) },
     Form { category: "za-tax", shapes: &["9999999999"], anywhere: &[], on_line: &[],
-        labels: &["sars", "tax reference", "vat", "income tax"], check: any },
+        labels: &["sars", "tax reference", "vat", "income tax"], check: None },
     Form { category: "ng-nin", shapes: &["99999999999"], anywhere: &[], on_line: &[],
         labels: &["nin", "bvn", "bank verification", "nimc", "national identification"],
-        check: any },
+        check: None },
     Form { category: "ke-national-id", shapes: &["9999999", "99999999"], anywhere: &[],
-        on_line: &[], labels: &["national id", "kenyan id", "huduma", "kitambulisho"], check: any },
+        on_line: &[], labels: &["national id", "kenyan id", "huduma", "kitambulisho"],
+        check: None },
 ];
 
 /// Checks a business number of Australia: two check digits of a modulus of 89.
