@@ -3,7 +3,7 @@
 use mc_domain::RecordKind;
 
 use crate::front_matter;
-use crate::markdown::{self, Block, Content};
+use crate::markdown::{self, Block, Content, fenced};
 use crate::note::{Import, Note, Origin, Reason};
 use crate::screen::Candidate;
 use crate::text::fits;
@@ -202,7 +202,7 @@ fn title(heading: &str) -> &str {
 fn block_text(content: &Content) -> String {
     match content {
         Content::Heading { text, .. } | Content::Paragraph(text) => text.clone(),
-        Content::Code { language, text } => format!("```{language}\n{text}\n```"),
+        Content::Code { language, text } => fenced(language, text),
         Content::List { items, .. } => {
             let texts = items.iter().map(|item| {
                 let parts: Vec<_> =

@@ -5,6 +5,8 @@ use std::str::FromStr;
 
 use serde_json::Value;
 
+use crate::mem0;
+
 /// A format of another program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
@@ -70,9 +72,7 @@ impl Format {
         if value["entities"].is_array() && value["relations"].is_array() {
             return Some(Self::ServerMemory);
         }
-        let items = ["results", "memories"].iter().find_map(|key| value[*key].as_array());
-        let items = items.or_else(|| value.as_array())?;
-        items.first()?["memory"].is_string().then_some(Self::Mem0)
+        mem0::memories(&value)?.first()?["memory"].is_string().then_some(Self::Mem0)
     }
 }
 

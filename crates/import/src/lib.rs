@@ -26,6 +26,12 @@ pub enum ParseError {
     NotAnExport(String),
 }
 
+impl ParseError {
+    fn not_json(error: &serde_json::Error) -> Self {
+        Self::NotAnExport(format!("the file is not JSON: {error}"))
+    }
+}
+
 /// Size of the largest file that is read, in bytes.
 pub const MAX_BYTES: usize = 4 << 20;
 

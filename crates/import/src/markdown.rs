@@ -52,6 +52,11 @@ pub fn parse(text: &str, first_line: u32) -> Vec<Block> {
     reader.finish()
 }
 
+/// Returns code as a fenced block.
+pub fn fenced(language: &str, code: &str) -> String {
+    format!("```{language}\n{code}\n```")
+}
+
 /// An open list, or an open item of one.
 enum Frame {
     List { line: u32, is_ordered: bool, items: Vec<Item> },

@@ -13,9 +13,8 @@ const MAX_TAGS: usize = 8;
 
 /// Parses the memories: a list, or an object with the list `results` or `memories`.
 pub fn parse(text: &str) -> Result<Import, ParseError> {
-    let value: Value = serde_json::from_str(text).map_err(|error| not_json(&error))?;
-    let lists = ["results", "memories"].iter().find_map(|key| value[*key].as_array());
-    let items = lists.or_else(|| value.as_array()).ok_or_else(|| {
+    let value: Value = serde_json::from_str(text).map_err(|error| ParseError::not_json(&error))?;
+    let items = memories(&value).ok_or_else(|| {
         let why = "the file has no list of memories; export them with `get_all` of mem0";
         ParseError::NotAnExport(why.to_owned())
     })?;
@@ -24,6 +23,12 @@ pub fn parse(text: &str) -> Result<Import, ParseError> {
         read(&mut import, index, item);
     }
     Ok(import)
+}
+
+/// Returns the list of memories of an export.
+pub fn memories(export: &Value) -> Option<&Vec<Value>> {
+    let named = ["results", "memories"].iter().find_map(|key| export[*key].as_array());
+    named.or_else(|| export.as_array())
 }
 
 fn read(import: &mut Import, index: usize, item: &Value) {
@@ -66,10 +71,6 @@ fn tags(item: &Value) -> Vec<String> {
     });
     let is_word = |word: &&str| !word.is_empty() && word.len() <= 64 && !word.contains('\n');
     words.filter(is_word).take(MAX_TAGS).map(str::to_owned).collect()
-}
-
-pub fn not_json(error: &serde_json::Error) -> ParseError {
-    ParseError::NotAnExport(format!("the file is not JSON: {error}"))
 }
 
 #[cfg(test)]

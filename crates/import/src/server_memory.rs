@@ -7,7 +7,6 @@ use serde_json::Value;
 
 use crate::ParseError;
 use crate::kind;
-use crate::mem0::not_json;
 use crate::note::{Import, Note, Origin, Reason};
 use crate::screen::Candidate;
 use crate::text::fits;
@@ -51,7 +50,7 @@ pub fn parse(text: &str) -> Result<Import, ParseError> {
     let mut import = Import::default();
     let graph = match serde_json::from_str::<Value>(text) {
         Ok(value) if value.get("entities").is_some() => {
-            serde_json::from_value(value).map_err(|error| not_json(&error))?
+            serde_json::from_value(value).map_err(|error| ParseError::not_json(&error))?
         }
         _ => read_lines(&mut import, text),
     };

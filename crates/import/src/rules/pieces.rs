@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use crate::markdown::{Block, Content, Item};
+use crate::markdown::{Block, Content, Item, fenced};
 use crate::text::{fits, words};
 
 /// Longest list that stays one piece after the sentence that introduces it, in characters.
@@ -269,10 +269,6 @@ fn is_shell(language: &str) -> bool {
 /// Whether code is an example of the statement before it. Commands of a shell stand alone.
 fn is_example(language: &str, code: &str) -> bool {
     !is_shell(language) && code.lines().count() <= EXAMPLE_MAX_LINES
-}
-
-fn fenced(language: &str, code: &str) -> String {
-    format!("```{language}\n{code}\n```")
 }
 
 fn with_lead(lead: &str, text: &str) -> String {

@@ -112,11 +112,10 @@ fn is_readable_target(root: &Path, target: &Path) -> bool {
 /// Returns the format of a file that is imported from a directory.
 fn format_of(source: &str, wanted: Option<Format>) -> Option<Format> {
     let (directory, name) = source.rsplit_once('/').unwrap_or(("", source));
-    let is_rules = RULES_FILES.contains(&name)
-        || RULES_DIRECTORIES.iter().any(|rules| is_in(directory, rules))
-            && Format::detect(source, "").is_some();
     let detected = Format::detect(source, "");
     let (is_markdown, is_record) = (detected.is_some(), detected == Some(Format::Adr));
+    let is_rules = RULES_FILES.contains(&name)
+        || is_markdown && RULES_DIRECTORIES.iter().any(|rules| is_in(directory, rules));
     match wanted {
         Some(Format::Adr) => (is_markdown && !is_rules).then_some(Format::Adr),
         Some(Format::Rules) => is_rules.then_some(Format::Rules),
