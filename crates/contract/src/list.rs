@@ -68,50 +68,45 @@ lists! {
 pub fn limited<'de, const MAX: usize, D: Deserializer<'de>, T: Deserialize<'de>>(
     deserializer: D,
 ) -> Result<Vec<T>, D::Error> {
-    let items = Vec::<T>::deserialize(deserializer)?;
-    if items.len() > MAX {
-        let count = items.len();
-        return Err(D::Error::custom(format!("holds {count} items; the limit is {MAX}")));
-    }
-    Ok(items)
+    Ok(Limited::<T, false, MAX>::deserialize(deserializer)?.0)
 }
 
 /// Like [`limited`], with at least one item.
 pub fn limited_nonempty<'de, const MAX: usize, D: Deserializer<'de>, T: Deserialize<'de>>(
     deserializer: D,
 ) -> Result<Vec<T>, D::Error> {
-    let items = limited::<MAX, _, _>(deserializer)?;
-    if items.is_empty() { Err(D::Error::custom("must hold at least one item")) } else { Ok(items) }
+    Ok(Limited::<T, true, MAX>::deserialize(deserializer)?.0)
 }
 
 /// Like [`limited`], for a list that may be missing or null.
 pub fn optional_limited<'de, const MAX: usize, D: Deserializer<'de>, T: Deserialize<'de>>(
     deserializer: D,
 ) -> Result<Option<Vec<T>>, D::Error> {
-    let present = Option::<Limited<T, MAX>>::deserialize(deserializer)?;
-    Ok(present.map(|items| items.0))
-}
-
-struct Limited<T, const MAX: usize>(Vec<T>);
-
-impl<'de, T: Deserialize<'de>, const MAX: usize> Deserialize<'de> for Limited<T, MAX> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        limited::<MAX, _, _>(deserializer).map(Self)
-    }
+    Ok(Option::<Limited<T, false, MAX>>::deserialize(deserializer)?.map(|items| items.0))
 }
 
 /// Like [`limited_nonempty`], for a list that may be missing or null.
 pub fn optional_nonempty<'de, const MAX: usize, D: Deserializer<'de>, T: Deserialize<'de>>(
     deserializer: D,
 ) -> Result<Option<Vec<T>>, D::Error> {
-    let present = Option::<Nonempty<T, MAX>>::deserialize(deserializer)?;
-    Ok(present.map(|items| items.0))
+    Ok(Option::<Limited<T, true, MAX>>::deserialize(deserializer)?.map(|items| items.0))
 }
 
-struct Nonempty<T, const MAX: usize>(Vec<T>);
+/// At most `MAX` items, and with `NONEMPTY` at least one.
+struct Limited<T, const NONEMPTY: bool, const MAX: usize>(Vec<T>);
 
-impl<'de, T: Deserialize<'de>, const MAX: usize> Deserialize<'de> for Nonempty<T, MAX> {
+impl<'de, T: Deserialize<'de>, const NONEMPTY: bool, const MAX: usize> Deserialize<'de>
+    for Limited<T, NONEMPTY, MAX>
+{
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        limited_nonempty::<MAX, _, _>(deserializer).map(Self)
+        let items = Vec::<T>::deserialize(deserializer)?;
+        if items.len() > MAX {
+            let count = items.len();
+            return Err(D::Error::custom(format!("holds {count} items; the limit is {MAX}")));
+        }
+        if NONEMPTY && items.is_empty() {
+            return Err(D::Error::custom("must hold at least one item"));
+        }
+        Ok(Self(items))
     }
 }
