@@ -7,6 +7,7 @@ use mc_accounts::SignIn;
 use mc_accounts::sign_in::browser::{
     self, BrowserSession, FinishedLogin, LOGIN_LIFETIME, SESSION_LIFETIME,
 };
+use mc_auth::secret::RefreshToken;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
@@ -69,10 +70,7 @@ pub async fn complete_sign_in(
         }
     };
     let code = cookies::get(&headers, sign_in, cookies::USER_CODE).unwrap_or_default();
-    let next = device_page(&code_characters(&code));
-    let mut response = Redirect::to(&next).into_response();
-    let secret = secret.expose();
-    cookies::set(&mut response, sign_in, cookies::SESSION, secret, SESSION_LIFETIME);
+    let mut response = signed_in(sign_in, &secret, &code);
     cookies::delete(&mut response, sign_in, cookies::LOGIN);
     cookies::delete(&mut response, sign_in, cookies::USER_CODE);
     Ok(response)
@@ -126,10 +124,14 @@ pub(super) fn code_characters(code: &str) -> String {
     code.chars().filter(|c| c.is_ascii_alphabetic() || *c == '-').take(16).collect()
 }
 
-/// Returns the page of device logins, with a code of [`code_characters`] if it is not empty.
-pub(super) fn device_page(code: &str) -> String {
-    match code {
+/// Sets the cookie of a new session and redirects to the page of device logins, which continues
+/// with the user code if there is one.
+pub(super) fn signed_in(sign_in: &SignIn, session: &RefreshToken, user_code: &str) -> Response {
+    let next = match code_characters(user_code).as_str() {
         "" => "/auth/device".to_owned(),
         code => format!("/auth/device?user_code={code}"),
-    }
+    };
+    let mut response = Redirect::to(&next).into_response();
+    cookies::set(&mut response, sign_in, cookies::SESSION, session.expose(), SESSION_LIFETIME);
+    response
 }

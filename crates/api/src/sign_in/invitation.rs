@@ -1,14 +1,14 @@
 //! The page on which an invited person types the code of the invitation.
 
 use axum::extract::{RawQuery, State};
-use axum::response::{IntoResponse, Redirect, Response};
-use mc_accounts::sign_in::browser::{self, SESSION_LIFETIME};
+use axum::response::{IntoResponse, Response};
+use mc_accounts::sign_in::browser;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::browser::{code_characters, device_page};
+use super::browser::{code_characters, signed_in};
 use super::device::parameter;
-use super::{cookies, pages};
+use super::pages;
 use crate::ApiState;
 use crate::extract::Form;
 use crate::ingress::AuthFailed;
@@ -66,8 +66,5 @@ pub async fn accept_invitation(
         response.extensions_mut().insert(AuthFailed);
         return Ok(response);
     };
-    let next = device_page(&code_characters(&form.user_code));
-    let mut response = Redirect::to(&next).into_response();
-    cookies::set(&mut response, sign_in, cookies::SESSION, secret.expose(), SESSION_LIFETIME);
-    Ok(response)
+    Ok(signed_in(sign_in, &secret, &form.user_code))
 }

@@ -6,6 +6,7 @@ use axum::response::{IntoResponse, Response};
 use chrono::Utc;
 use http::StatusCode;
 use mc_accounts::sign_in::token::{self, GrantError, INVALID_GRANT, IssuedTokens, TokenGrant};
+use mc_auth::client::INVITATION_GRANT;
 use mc_domain::{Scope, Scopes};
 use secrecy::ExposeSecret as _;
 use serde::{Deserialize, Serialize};
@@ -21,8 +22,6 @@ use crate::problem::Problem;
 const DEVICE_CODE: &str = "urn:ietf:params:oauth:grant-type:device_code";
 /// Grant type of RFC 8693, section 2.1.
 const TOKEN_EXCHANGE: &str = "urn:ietf:params:oauth:grant-type:token-exchange";
-/// The grant of an invitation's code. Extension grants are named by URIs (RFC 6749, section 4.5).
-const INVITATION: &str = mc_auth::client::INVITATION_GRANT;
 const ACCESS_TOKEN: &str = "urn:ietf:params:oauth:token-type:access_token";
 
 /// A grant to exchange for an access token.
@@ -187,7 +186,7 @@ async fn grant(api: &ApiState, request: TokenRequest) -> Result<TokenGrant, Toke
             Ok(TokenGrant::RefreshToken(required("refresh_token", request.refresh_token)?))
         }
         DEVICE_CODE => Ok(TokenGrant::DeviceCode(required("device_code", request.device_code)?)),
-        INVITATION => {
+        INVITATION_GRANT => {
             Ok(TokenGrant::Invitation(required("invitation_code", request.invitation_code)?))
         }
         TOKEN_EXCHANGE => {
@@ -205,7 +204,7 @@ async fn grant(api: &ApiState, request: TokenRequest) -> Result<TokenGrant, Toke
             "unsupported_grant_type",
             format!(
                 "`grant_type` must be refresh_token, {DEVICE_CODE}, {TOKEN_EXCHANGE} or \
-                 {INVITATION}"
+                 {INVITATION_GRANT}"
             ),
         )),
     }
@@ -275,7 +274,7 @@ pub async fn get_authorization_server(State(api): State<ApiState>) -> Json<Value
         "device_authorization_endpoint": url("/auth/device"),
         "revocation_endpoint": url("/auth/revoke"),
         "jwks_uri": url("/.well-known/jwks.json"),
-        "grant_types_supported": ["refresh_token", DEVICE_CODE, TOKEN_EXCHANGE, INVITATION],
+        "grant_types_supported": ["refresh_token", DEVICE_CODE, TOKEN_EXCHANGE, INVITATION_GRANT],
         "token_endpoint_auth_methods_supported": ["none"],
         "response_types_supported": [],
         "scopes_supported": Scopes::ALL.iter().map(Scope::as_str).collect::<Vec<_>>(),
