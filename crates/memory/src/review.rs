@@ -230,18 +230,24 @@ fn edited(
     }
     if let Some(content) = &edit.content {
         filter.filter(content.as_str());
-        body.content = filter.filter_again(content.as_str());
-        let length = body.content.as_str().chars().count();
-        if length > CONTENT_MAX_CHARS {
-            return Err(Error::TooLong(length));
-        }
-        body.content_hash = content_hash(body.content.as_str());
-        body.simhash = simhash(body.content.as_str());
+        set_content(&mut body, filter.filter_again(content.as_str()))?;
     }
     match filter.decision() {
         FilterDecision::Reject(reasons) => Err(Error::Forbidden(reasons.join(", "))),
         FilterDecision::Quarantine(_) | FilterDecision::Accept { .. } => Ok(body),
     }
+}
+
+/// Replaces the content of a body, and the values that are computed from it.
+fn set_content(body: &mut RecordBody, content: Sanitized) -> Result<(), Error> {
+    let length = content.as_str().chars().count();
+    if length > CONTENT_MAX_CHARS {
+        return Err(Error::TooLong(length));
+    }
+    body.content_hash = content_hash(content.as_str());
+    body.simhash = simhash(content.as_str());
+    body.content = content;
+    Ok(())
 }
 
 async fn amend(

@@ -9,13 +9,11 @@ use mc_store::citations::{self, Citation};
 use mc_store::records::{self, Record, RecordBody, RecordSource, RecordUpdate};
 use serde_json::json;
 
-use super::{body_of, find, index, is_live};
+use super::{body_of, find, index, is_live, set_content};
 use crate::citations::{CheckedNew, check_new};
 use crate::content_filter::{ContentFilter, FilterDecision, ReviewStatus};
 use crate::deletion::lock_changeable;
-use crate::normalize::content_hash;
-use crate::save::{CONTENT_MAX_CHARS, default_ttl, sanitize_citation};
-use crate::simhash::simhash;
+use crate::save::{default_ttl, sanitize_citation};
 use crate::{Error, MemoryContext, NewCitation};
 
 /// The user who edits a record.
@@ -139,13 +137,7 @@ fn edited_body(
         body.title = filter.filter(title.as_str());
     }
     if let Some(content) = &request.content {
-        body.content = filter.filter(content.as_str());
-        let length = body.content.as_str().chars().count();
-        if length > CONTENT_MAX_CHARS {
-            return Err(Error::TooLong(length));
-        }
-        body.content_hash = content_hash(body.content.as_str());
-        body.simhash = simhash(body.content.as_str());
+        set_content(&mut body, filter.filter(content.as_str()))?;
     }
     let mut masked =
         |texts: Vec<String>| texts.iter().map(|text| filter.filter_text(text)).collect();
