@@ -323,38 +323,31 @@ pub async fn remove(tx: &mut Tx, project: ProjectId, namespace: &str) -> Result<
     Ok(files.len() as u64)
 }
 
-/// Locks the repository of a run until the transaction ends. To be called before the run changes: a
-/// deletion of the repository locks them in this order.
-pub(crate) async fn lock_of_run(tx: &mut Tx, run: IngestRunId) -> Result<()> {
-    sqlx::query_scalar!(
+/// Locks the repository of a run until the transaction ends, and returns its id; `None` if it is
+/// deleted. To be called before the run changes: a deletion of the repository locks them in this
+/// order.
+pub(crate) async fn lock_of_run(tx: &mut Tx, run: IngestRunId) -> Result<Option<RepositoryId>> {
+    let repository = sqlx::query_scalar!(
         "select r.id from repositories r
          where r.id = (select repository_id from ingest_runs where id = $1) for update",
         run.0
     )
     .fetch_optional(&mut *tx.0)
     .await?;
-    Ok(())
+    Ok(repository.map(RepositoryId::from))
 }
 
-/// Deletes the repository of a failed run if nothing of it was ever indexed and no other run of it
-/// may still do that. Its failed runs keep its name.
-pub(crate) async fn delete_never_indexed(tx: &mut Tx, run: IngestRunId) -> Result<()> {
-    // Locked before its runs are read: a concurrent request may add one.
-    let repository = sqlx::query_scalar!(
-        "select r.id from repositories r
-         where r.id = (select repository_id from ingest_runs where id = $1)
-           and r.indexed_at is null
-         for update",
-        run.0
-    )
-    .fetch_optional(&mut *tx.0)
-    .await?;
-    let Some(repository) = repository else { return Ok(()) };
+/// Deletes the repository of a failed run, which [`lock_of_run`] has locked, if nothing of it was
+/// ever indexed and no other run of it may still do that. Its failed runs keep its name.
+pub(crate) async fn delete_never_indexed(tx: &mut Tx, repository: RepositoryId) -> Result<()> {
+    // A concurrent request that adds a run waits for the lock.
     let is_used = sqlx::query_scalar!(
-        r#"select exists (select from files where repository_id = $1)
+        r#"select r.indexed_at is not null
+               or exists (select from files where repository_id = $1)
                or exists (select from ingest_runs
-                          where repository_id = $1 and status <> 'FAILED') as "is_used!""#,
-        repository
+                          where repository_id = $1 and status <> 'FAILED') as "is_used!"
+           from repositories r where r.id = $1"#,
+        repository.0
     )
     .fetch_one(&mut *tx.0)
     .await?;
@@ -365,10 +358,10 @@ pub(crate) async fn delete_never_indexed(tx: &mut Tx, run: IngestRunId) -> Resul
         "update ingest_runs i
          set repository_id = null, deleted_repository = array[r.owner, r.name]
          from repositories r where r.id = $1 and i.repository_id = r.id",
-        repository
+        repository.0
     ))
     .await?;
-    tx.run(sqlx::query!("delete from repositories where id = $1", repository)).await
+    tx.run(sqlx::query!("delete from repositories where id = $1", repository.0)).await
 }
 
 /// Returns the repositories of a project with files that other rules masked

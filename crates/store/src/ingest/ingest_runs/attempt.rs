@@ -182,7 +182,7 @@ pub async fn cancel(store: &Store, id: IngestRunId, cancelled_by: &str) -> Resul
     let mut tx = store.begin().await?;
     let Some(project) = project_of(&mut tx, id).await? else { return Ok(false) };
     lock_project_queue(&mut tx, project).await?;
-    repositories::lock_of_run(&mut tx, id).await?;
+    let repository = repositories::lock_of_run(&mut tx, id).await?;
     let is_cancelled = tx
         .has_changed(sqlx::query!(
             "update ingest_runs set status = 'FAILED', completed_at = now(), worker = null,
@@ -196,7 +196,9 @@ pub async fn cancel(store: &Store, id: IngestRunId, cancelled_by: &str) -> Resul
         ))
         .await?;
     if is_cancelled {
-        repositories::delete_never_indexed(&mut tx, id).await?;
+        if let Some(repository) = repository {
+            repositories::delete_never_indexed(&mut tx, repository).await?;
+        }
         start_next(&mut tx, project).await?;
         let event = NewEvent::new(AuditAction::IngestRunCancelled, id);
         audit::record(&mut tx, event);
@@ -219,7 +221,7 @@ pub async fn fail(
     let mut tx = store.begin().await?;
     let Some(project) = project_of(&mut tx, id).await? else { return Ok(IngestStatus::Failed) };
     lock_project_queue(&mut tx, project).await?;
-    repositories::lock_of_run(&mut tx, id).await?;
+    let repository = repositories::lock_of_run(&mut tx, id).await?;
     let status = sqlx::query_scalar!(
         "update ingest_runs set
              status = case when $4 or attempt >= max_attempts then 'FAILED' else 'QUEUED' end,
@@ -236,8 +238,8 @@ pub async fn fail(
     .await?;
     let status = status.as_deref().map(word).transpose()?;
     // Without a status, the run was cancelled, or has another worker.
-    if status == Some(IngestStatus::Failed) {
-        repositories::delete_never_indexed(&mut tx, id).await?;
+    if let Some(repository) = repository.filter(|_| status == Some(IngestStatus::Failed)) {
+        repositories::delete_never_indexed(&mut tx, repository).await?;
     }
     start_next(&mut tx, project).await?;
     tx.commit().await?;
