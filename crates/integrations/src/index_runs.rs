@@ -64,11 +64,9 @@ pub async fn cancel(
     principal: &Principal,
     id: IngestRunId,
 ) -> Result<IngestRun, Error> {
-    if !ingest_runs::cancel(&ctx.store, id, principal.name()).await? {
-        get(ctx, id).await?;
-        return Err(Error::RunEnded(id));
-    }
-    get(ctx, id).await
+    let is_cancelled = ingest_runs::cancel(&ctx.store, id, principal.name()).await?;
+    let run = get(ctx, id).await?;
+    if is_cancelled { Ok(run) } else { Err(Error::RunEnded(id)) }
 }
 
 /// Sets the patterns that a request names. Returns whether they differ from the present ones.

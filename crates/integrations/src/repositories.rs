@@ -51,12 +51,12 @@ pub async fn update(
     get(ctx, owner, name).await
 }
 
-/// Deletes a repository with its files and all that came from it. Returns the number of files.
-pub async fn delete(ctx: &ProjectContext, path: &RepositoryNamePath) -> Result<u64, Error> {
+/// Deletes a repository with its files and all that came from it.
+pub async fn delete(ctx: &ProjectContext, path: &RepositoryNamePath) -> Result<(), Error> {
     let repository = find(ctx, path).await?;
     let source = Contributor::Source(repository.namespace);
-    let report = review::forget(&ctx.memory, ctx.project.id, &source, false).await?;
-    Ok(report.files)
+    review::forget(&ctx.memory, ctx.project.id, &source, false).await?;
+    Ok(())
 }
 
 async fn get(

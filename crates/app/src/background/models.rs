@@ -45,11 +45,13 @@ pub async fn open(
     if queued > 0 {
         tracing::info!(model = %current.model.name, queued, "passages queued for vectors");
     }
-    let needs_previous = vectors::queue_length(store, None, &current.model, current.is_remote);
-    let needs_previous = needs_previous.await? > 0;
-    let previous = vectors::previous_model(store, &current.model).await?;
+    let waiting = vectors::queue_length(store, None, &current.model, current.is_remote).await?;
+    let previous = match waiting {
+        0 => None,
+        _ => vectors::previous_model(store, &current.model).await?,
+    };
     let models = ActiveModels::new(current, None);
-    if let Some(model) = previous.filter(|_| needs_previous) {
+    if let Some(model) = previous {
         previous::open_into(&models, model, config, &runtime).await;
     }
     Ok(models)
