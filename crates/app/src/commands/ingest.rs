@@ -48,8 +48,12 @@ impl std::error::Error for Interrupted {}
 
 impl Display for Interrupted {
     fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
-        let cancel = format!("memory-copilot {} {}", "repos cancel", self.run);
-        write!(out, "interrupted; the service continues the index run. `{cancel}` cancels it")
+        write!(
+            out,
+            "interrupted; the service continues the index run. `memory-copilot repos cancel {}` \
+             cancels it",
+            self.run
+        )
     }
 }
 

@@ -1,6 +1,7 @@
 //! `memory-copilot records`.
 
 use anyhow::{Result, ensure};
+use mc_domain::RecordId;
 use serde_json::{Map, Value, json};
 
 use crate::api_client::ApiClient;
@@ -14,11 +15,10 @@ pub async fn run(command: RecordsCommand, remote: &ApiClient, format: Format) ->
     match command {
         RecordsCommand::List(args) => format.print(&list_records(&args, remote).await?, table),
         RecordsCommand::Show { id } => {
-            let record = remote.get(&format!("/records/{id}"), &[]).await?;
-            format.print(&record, details);
+            format.print(&record(id, remote).await?, details);
         }
         RecordsCommand::History { id } => {
-            let record = remote.get(&format!("/records/{id}"), &[]).await?;
+            let record = record(id, remote).await?;
             let history = json!({
                 "versions": record["versions"], "contributions": record["contributions"],
                 "version": record["version"], "title": record["title"],
@@ -56,6 +56,10 @@ pub async fn run(command: RecordsCommand, remote: &ApiClient, format: Format) ->
     Ok(())
 }
 
+async fn record(id: RecordId, remote: &ApiClient) -> Result<Value> {
+    remote.get(&format!("/records/{id}"), &[]).await
+}
+
 async fn list_records(args: &RecordsListArgs, remote: &ApiClient) -> Result<Value> {
     let mut query = vec![("project_key", args.project.project.as_str())];
     query.extend(args.kind.map(|kind| ("kind", kind.as_str())));
@@ -72,7 +76,7 @@ async fn edit(args: RecordsEditArgs, remote: &ApiClient) -> Result<Value> {
     let mut changes = changes(args)?;
     let version = match record_version {
         Some(version) => version.into(),
-        None => remote.get(&format!("/records/{id}"), &[]).await?["version"].clone(),
+        None => record(id, remote).await?["version"].clone(),
     };
     changes.insert("version".to_owned(), version);
     remote.patch(&format!("/records/{id}"), changes.into()).await
