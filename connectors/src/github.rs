@@ -1,6 +1,7 @@
 //! GitHub, in the cloud and as Enterprise Server.
 
 mod client;
+mod files;
 mod issues;
 mod refs;
 mod transport;
@@ -21,8 +22,8 @@ pub(crate) static ADAPTER: Adapter = Adapter {
     signs_only_the_body: true,
     // GitHub never assigns the number of a deleted issue again.
     can_restore_issues: false,
-    permissions: "read access to Metadata, Contents and Issues of the repository (write to \
-                  comment), or the scope repo",
+    permissions: "read access to Metadata, Contents, Issues and Pull requests of the repository \
+                  (write to comment), or the scope repo",
     api_url: client::api_url,
     request_defaults: client::request_defaults,
     check_access: |http| Box::pin(client::check_access(http)),

@@ -1,5 +1,6 @@
 //! GitLab, on gitlab.com and self-managed.
 
+mod diffs;
 mod issues;
 mod refs;
 mod signature;

@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod changed_files;
 pub mod client;
 mod closing_keywords;
 mod confluence;

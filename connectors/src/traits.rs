@@ -2,6 +2,7 @@
 
 use chrono::{DateTime, Utc};
 use futures::future::BoxFuture;
+use mc_domain::FileChange;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -102,9 +103,46 @@ pub trait Wiki: ListIds {
     fn list_changed<'a>(&'a self, since: &'a Cursor) -> ResponseFuture<'a, Page<WikiPage>>;
 }
 
-/// The refs of a repository.
+/// Most files of a pull request that are read.
+pub const MAX_FILES: usize = 300;
+/// Bytes of the longest diff of a file that is returned.
+pub const MAX_DIFF_BYTES: usize = 64 * 1024;
+/// Bytes of all diffs of a pull request that are returned.
+pub const MAX_DIFFS_BYTES: usize = 1024 * 1024;
+
+/// The files that a pull or merge request changes.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ChangedFiles {
+    /// The files, as many as [`MAX_FILES`].
+    pub files: Vec<ChangedFile>,
+    /// Whether these are all.
+    pub is_complete: bool,
+}
+
+/// A file that a pull or merge request changes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChangedFile {
+    /// Path in the repository; of a removed file, the former one.
+    pub path: String,
+    /// The path before a rename.
+    pub previous_path: Option<String>,
+    /// The kind of change.
+    pub change: FileChange,
+    /// Added lines, if the provider tells their number or the diff.
+    pub additions: Option<u32>,
+    /// Deleted lines.
+    pub deletions: Option<u32>,
+    /// The unified diff, whole; `None` for a binary file and for a diff that is too long.
+    pub diff: Option<String>,
+}
+
+/// The refs and pull requests of a repository.
 pub trait GitHost: Send + Sync {
     /// Returns the object that a ref, or the default branch, points to; `None` if the ref does not
     /// exist. A repeated request is conditional (`ETag`), so an unchanged ref costs little.
     fn resolve_ref<'a>(&'a self, reference: Option<&'a str>) -> ResponseFuture<'a, Option<String>>;
+
+    /// Lists the files that a pull request of this repository changes, by its external id, such as
+    /// `octocat/hello!12`.
+    fn list_changed_files<'a>(&'a self, external_id: &'a str) -> ResponseFuture<'a, ChangedFiles>;
 }

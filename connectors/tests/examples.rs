@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 use cache::cache;
 use http::{HeaderMap, HeaderValue};
 use mc_connectors::{Event, parse};
-use mc_domain::Provider;
+use mc_domain::{Provider, PullRequestState};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -29,6 +29,38 @@ fn github_cloud_examples_are_parsed() {
 #[test]
 fn github_server_examples_are_parsed() {
     insta::assert_snapshot!(outcomes(&["ghes-31", "ghes-32", "ghes-33", "ghes-34", "ghes-35"]));
+}
+
+/// Every example of a pull request and of an issue has the times of its opening and its end.
+#[test]
+fn github_examples_have_times() {
+    let (mut issues, mut pull_requests) = (0, 0);
+    for Examples { name, examples } in examples("api.github.com") {
+        for body in examples {
+            let mut headers = HeaderMap::new();
+            headers.insert("x-github-event", HeaderValue::from_str(&name).expect("a header"));
+            let parsed = parse(Provider::Github, &headers, body.to_string().as_bytes());
+            match parsed.expect("readable").event {
+                Event::Issue(issue) => {
+                    let is_closed = issue.status.as_deref() == Some("closed");
+                    assert!(issue.opened_at.is_some(), "{body:#}");
+                    assert_eq!(issue.closed_at.is_some(), is_closed, "{body:#}");
+                    issues += 1;
+                }
+                Event::PullRequest(pull_request) => {
+                    let state = pull_request.state;
+                    assert!(pull_request.opened_at.is_some(), "{body:#}");
+                    let has_ended = state != PullRequestState::Open;
+                    assert_eq!(pull_request.closed_at.is_some(), has_ended, "{body:#}");
+                    let is_merged = state == PullRequestState::Merged;
+                    assert_eq!(pull_request.merged_at.is_some(), is_merged, "{body:#}");
+                    pull_requests += 1;
+                }
+                _ => {}
+            }
+        }
+    }
+    assert!(issues > 10 && pull_requests > 10, "{issues} issues, {pull_requests} pull requests");
 }
 
 /// Returns a line for each event type and outcome, with the number of bodies.

@@ -85,7 +85,7 @@ fn malformed_stored_event_is_an_error() {
 }
 
 /// The events of the fixture, in its order: of each kind one with all fields and, if fields are
-/// optional, one without.
+/// optional, one without. Fields that were added later are in events of their own at the end.
 fn events() -> Vec<Event> {
     let mut events = vec![
         Event::Push(push()),
@@ -108,6 +108,15 @@ fn events() -> Vec<Event> {
     events.extend(CiConclusion::ALL.iter().map(|conclusion| Event::CiRun(ci_run(*conclusion))));
     events.extend(PullRequestState::ALL.iter().map(|state| {
         Event::PullRequest(PullRequestEvent { state: *state, ..bare_pull_request() })
+    }));
+    // Earlier programs did not store these times.
+    let (opened_at, closed_at) = (time("2026-01-01T00:00:00Z"), time("2026-01-02T03:04:05Z"));
+    events.push(Event::Issue(Issue { opened_at, closed_at, ..bare_issue() }));
+    events.push(Event::PullRequest(PullRequestEvent {
+        opened_at,
+        closed_at,
+        merged_at: closed_at,
+        ..bare_pull_request()
     }));
     events
 }
@@ -167,6 +176,8 @@ fn issue() -> Issue {
             title: "GitHub issue".to_owned(),
             url: "https://git.example.org/octocat/hello/issues/12".to_owned(),
         }],
+        opened_at: None,
+        closed_at: None,
         updated_at: time("2026-01-02T03:04:05Z"),
         is_whole: true,
         comment: Some(comment()),
@@ -181,6 +192,8 @@ fn bare_issue() -> Issue {
         assignee: None,
         labels: Vec::new(),
         links: Vec::new(),
+        opened_at: None,
+        closed_at: None,
         updated_at: None,
         is_whole: false,
         comment: None,
@@ -206,6 +219,9 @@ fn pull_request() -> PullRequestEvent {
         tasks: vec!["octocat/hello#7".to_owned(), "CS-214".to_owned()],
         reviews: states.chain([None]).map(review).collect(),
         comment: Some(comment()),
+        opened_at: None,
+        closed_at: None,
+        merged_at: None,
         updated_at: time("2026-01-02T03:04:05Z"),
     }
 }

@@ -45,22 +45,25 @@ begin
 end $$;
 
 -- mc.project_as_viewer() and similar functions return the project that the service has proved to have
--- entered. The policies get settings instead, which the tool can set itself.
+-- entered. The policies get settings instead, which the tool can set itself. The tool does not know
+-- that a row's user is the one of the transaction, so it tests the policies without this condition.
+create function pg_temp.prepared(condition text) returns text language sql as $$
+    select regexp_replace(
+        regexp_replace(condition, '\(user_id = \( SELECT mc\.principal\(\) AS principal\)\)', 'true', 'g'),
+        '\( SELECT mc\.(\w+)\(\) AS \w+\)', 'current_setting(''memory_copilot.\1'', true)::uuid', 'g')
+$$;
 do $$
 declare
     policy record;
-    spelled text;
 begin
     for policy in select * from pg_policies where schemaname = 'public' loop
-        spelled := regexp_replace(policy.qual, '\( SELECT mc\.(\w+)\(\) AS \w+\)',
-            'current_setting(''memory_copilot.\1'', true)::uuid', 'g');
-        if spelled <> policy.qual then
-            execute format('alter policy %I on %I using (%s)', policy.policyname, policy.tablename, spelled);
+        if pg_temp.prepared(policy.qual) <> policy.qual then
+            execute format('alter policy %I on %I using (%s)', policy.policyname, policy.tablename,
+                pg_temp.prepared(policy.qual));
         end if;
-        spelled := regexp_replace(policy.with_check, '\( SELECT mc\.(\w+)\(\) AS \w+\)',
-            'current_setting(''memory_copilot.\1'', true)::uuid', 'g');
-        if spelled <> policy.with_check then
-            execute format('alter policy %I on %I with check (%s)', policy.policyname, policy.tablename, spelled);
+        if pg_temp.prepared(policy.with_check) <> policy.with_check then
+            execute format('alter policy %I on %I with check (%s)', policy.policyname, policy.tablename,
+                pg_temp.prepared(policy.with_check));
         end if;
     end loop;
 end $$;

@@ -143,7 +143,7 @@ pub(super) fn git_urls(given: Vec<String>) -> Vec<String> {
     urls
 }
 
-pub(super) fn is_line(text: &str, max: usize) -> bool {
+pub(crate) fn is_line(text: &str, max: usize) -> bool {
     !text.is_empty() && text.chars().count() <= max && !text.chars().any(is_line_break)
 }
 

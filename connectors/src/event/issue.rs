@@ -28,6 +28,12 @@ pub struct Issue {
     pub labels: Vec<String>,
     /// The issue at its tracker.
     pub links: Vec<Link>,
+    /// When it was opened, by the tracker's clock.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub opened_at: Option<DateTime<Utc>>,
+    /// When it was closed or resolved; `None` while it is open.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub closed_at: Option<DateTime<Utc>>,
     /// When the issue last changed, by the tracker's clock.
     pub updated_at: Option<DateTime<Utc>>,
     /// Whether the delivery has every field. Otherwise, absent fields are unchanged.
@@ -65,6 +71,8 @@ impl Issue {
             assignee: field::name(self.assignee),
             labels: labels.filter(|label| !label.is_empty()).take(LABELS).collect(),
             links: links.take(LINKS).collect(),
+            opened_at: field::checked_time(self.opened_at),
+            closed_at: field::checked_time(self.closed_at),
             updated_at: field::checked_time(self.updated_at),
             is_whole: self.is_whole,
             comment: self.comment.map(Comment::truncated),

@@ -35,6 +35,15 @@ pub struct PullRequestEvent {
     pub reviews: Vec<Review>,
     /// A comment, or the text of a review.
     pub comment: Option<Comment>,
+    /// When it was opened, by the host's clock.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub opened_at: Option<DateTime<Utc>>,
+    /// When it was closed or merged, if the host sends it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub closed_at: Option<DateTime<Utc>>,
+    /// When it was merged, if the host sends it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub merged_at: Option<DateTime<Utc>>,
     /// When it last changed, by the host's clock.
     pub updated_at: Option<DateTime<Utc>>,
 }
@@ -71,6 +80,9 @@ impl PullRequestEvent {
             tasks: self.tasks,
             reviews: reviews.take(MAX_REVIEWS_PER_EVENT).collect(),
             comment: self.comment.map(Comment::truncated),
+            opened_at: field::checked_time(self.opened_at),
+            closed_at: field::checked_time(self.closed_at),
+            merged_at: field::checked_time(self.merged_at),
             updated_at: field::checked_time(self.updated_at),
         })
     }

@@ -23,6 +23,8 @@ fn issue() -> Issue {
         assignee: None,
         labels: Vec::new(),
         links: Vec::new(),
+        opened_at: None,
+        closed_at: None,
         updated_at: None,
         is_whole: true,
         comment: None,

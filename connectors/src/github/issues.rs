@@ -62,6 +62,7 @@ pub(super) struct Item {
     #[serde(default)]
     comments: u64,
     created_at: Option<DateTime<Utc>>,
+    closed_at: Option<DateTime<Utc>>,
     updated_at: DateTime<Utc>,
     /// Present if the issue is a pull request.
     pull_request: Option<IgnoredAny>,
@@ -163,6 +164,8 @@ impl Source for RepositoryIssues {
             assignee: assignees.next().map(|user| user.login.clone()),
             labels: item.labels.iter().filter_map(Label::name).collect(),
             links: field::links("GitHub issue", item.html_url.clone()),
+            opened_at: item.created_at,
+            closed_at: item.closed_at,
             updated_at: Some(item.updated_at),
             is_whole: true,
             comment: None,

@@ -4,10 +4,11 @@ use octocrab::models::repos::{Object, Ref};
 use serde::Deserialize;
 
 use super::client::Client;
+use super::files;
 use crate::error::Error;
 use crate::http::{Http, encode_segment};
 use crate::resource_name;
-use crate::traits::{GitHost, ResponseFuture};
+use crate::traits::{ChangedFiles, GitHost, ResponseFuture};
 
 pub(super) struct RepositoryRefs {
     client: Client,
@@ -72,5 +73,9 @@ fn object_id(object: Object) -> Option<String> {
 impl GitHost for RepositoryRefs {
     fn resolve_ref<'a>(&'a self, reference: Option<&'a str>) -> ResponseFuture<'a, Option<String>> {
         Box::pin(self.find(reference))
+    }
+
+    fn list_changed_files<'a>(&'a self, external_id: &'a str) -> ResponseFuture<'a, ChangedFiles> {
+        Box::pin(files::list(&self.client, &self.route, external_id))
     }
 }

@@ -122,6 +122,8 @@ struct IssueFields {
     assignees: Option<Vec<User>>,
     labels: Option<Vec<Label>>,
     html_url: Option<String>,
+    created_at: Option<String>,
+    closed_at: Option<String>,
     updated_at: Option<String>,
     /// Present if the issue is a pull request.
     pull_request: Option<IgnoredAny>,
@@ -264,6 +266,8 @@ fn issue(body: IssueBody, comment: Option<Comment>) -> Result<Event, ParseError>
         assignee: assignees.find_map(|user| user.login),
         labels: labels.filter_map(|label| label.name).collect(),
         links: field::links("GitHub issue", issue.html_url),
+        opened_at: field::optional_time(issue.created_at.as_deref()),
+        closed_at: field::optional_time(issue.closed_at.as_deref()),
         updated_at: field::optional_time(issue.updated_at.as_deref()),
         is_whole: true,
         comment,

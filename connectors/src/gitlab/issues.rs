@@ -43,6 +43,7 @@ pub(super) struct Item {
     #[serde(default)]
     user_notes_count: u64,
     created_at: Option<DateTime<Utc>>,
+    closed_at: Option<DateTime<Utc>>,
     updated_at: DateTime<Utc>,
 }
 
@@ -150,6 +151,8 @@ impl Source for ProjectIssues {
             assignee: assignees.find_map(User::display_name),
             labels: item.labels.clone(),
             links: field::links("GitLab issue", item.web_url.clone()),
+            opened_at: item.created_at,
+            closed_at: item.closed_at,
             updated_at: Some(item.updated_at),
             is_whole: true,
             comment: None,

@@ -3,10 +3,11 @@
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
+use super::diffs;
 use crate::error::Error;
 use crate::http::Http;
 use crate::resource_name;
-use crate::traits::{GitHost, ResponseFuture};
+use crate::traits::{ChangedFiles, GitHost, ResponseFuture};
 
 pub(super) struct ProjectRefs {
     http: Http,
@@ -95,5 +96,9 @@ fn optional(found: Result<String, Error>) -> Result<Option<String>, Error> {
 impl GitHost for ProjectRefs {
     fn resolve_ref<'a>(&'a self, reference: Option<&'a str>) -> ResponseFuture<'a, Option<String>> {
         Box::pin(self.find(reference))
+    }
+
+    fn list_changed_files<'a>(&'a self, external_id: &'a str) -> ResponseFuture<'a, ChangedFiles> {
+        Box::pin(diffs::list(&self.http, &self.path, external_id))
     }
 }

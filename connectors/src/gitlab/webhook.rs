@@ -109,6 +109,8 @@ struct IssueFields {
     confidential: Option<bool>,
     labels: Option<Vec<Label>>,
     url: Option<String>,
+    created_at: Option<String>,
+    closed_at: Option<String>,
     updated_at: Option<String>,
 }
 
@@ -292,6 +294,8 @@ fn issue(
         assignee: assignees.find_map(|user| user.name.or(user.username)),
         labels: labels.filter_map(|label| label.title).collect(),
         links: field::links("GitLab issue", fields.url),
+        opened_at: field::optional_time(fields.created_at.as_deref()),
+        closed_at: field::optional_time(fields.closed_at.as_deref()),
         updated_at: field::optional_time(fields.updated_at.as_deref()),
         is_whole,
         comment,

@@ -19,7 +19,8 @@ use crate::time_zone::UserZone;
 
 /// The query language has minutes.
 const TICK: TimeDelta = TimeDelta::minutes(1);
-const FIELDS: &str = "summary,status,assignee,creator,labels,description,security,created,updated";
+const FIELDS: &str = "summary,status,assignee,creator,labels,description,security,created,\
+    resolutiondate,updated";
 const ID_FIELDS: &str = "security,updated";
 /// Comments on a page.
 const COMMENTS: u64 = 100;
@@ -128,6 +129,8 @@ impl Source for ProjectIssues {
             assignee: fields.assignee.as_ref().and_then(User::shown_name),
             labels: fields.labels.clone(),
             links: field::links("Jira issue", Some(page.into())),
+            opened_at: field::optional_time(fields.created.as_deref()),
+            closed_at: field::optional_time(fields.resolved.as_deref()),
             updated_at: Some(fields.updated),
             is_whole: true,
             comment: None,

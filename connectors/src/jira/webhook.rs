@@ -36,6 +36,9 @@ struct Fields {
     status: Option<Status>,
     assignee: Option<User>,
     labels: Option<Vec<String>>,
+    created: Option<String>,
+    #[serde(rename = "resolutiondate")]
+    resolved: Option<String>,
     updated: Option<String>,
     /// Present if only some users of the project may see the issue.
     security: Option<IgnoredAny>,
@@ -101,6 +104,8 @@ fn issue(body: Body, is_whole: bool, comment: Option<Comment>) -> Result<Event, 
         assignee: fields.assignee.as_ref().and_then(User::shown_name),
         labels: fields.labels.unwrap_or_default(),
         links: field::links("Jira issue", page),
+        opened_at: field::optional_time(fields.created),
+        closed_at: field::optional_time(fields.resolved),
         updated_at: field::optional_time(updated.as_deref()),
         is_whole,
         comment,

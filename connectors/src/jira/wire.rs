@@ -46,6 +46,8 @@ pub(super) struct Fields {
     /// Present if only some users of the project may see the issue.
     pub(super) security: Option<IgnoredAny>,
     pub(super) created: Option<String>,
+    #[serde(rename = "resolutiondate")]
+    pub(super) resolved: Option<String>,
     #[serde(deserialize_with = "deserialize_time")]
     pub(super) updated: DateTime<Utc>,
 }

@@ -39,6 +39,7 @@ pub(super) struct Item {
     #[serde(default)]
     is_private: bool,
     created_on: Option<DateTime<Utc>>,
+    closed_on: Option<DateTime<Utc>>,
     updated_on: DateTime<Utc>,
 }
 
@@ -195,6 +196,8 @@ impl Source for ProjectIssues {
             assignee: name(&item.assigned_to),
             labels: Vec::new(),
             links: field::links("Redmine issue", Some(page.into())),
+            opened_at: item.created_on,
+            closed_at: item.closed_on,
             updated_at: Some(item.updated_on),
             is_whole: true,
             comment: None,

@@ -48,6 +48,8 @@ struct IssueFields {
     /// Sent by the plugin in place of `assigned_to`.
     assignee: Option<User>,
     is_private: Option<bool>,
+    created_on: Option<String>,
+    closed_on: Option<String>,
     updated_on: Option<String>,
 }
 
@@ -106,6 +108,8 @@ fn issue(data: Data, paths: Paths) -> Result<Event, ParseError> {
         assignee: issue.assigned_to.or(issue.assignee).and_then(full_name),
         labels: Vec::new(),
         links: field::links("Redmine issue", url),
+        opened_at: field::optional_time(issue.created_on),
+        closed_at: field::optional_time(issue.closed_on),
         updated_at: field::optional_time(issue.updated_on.as_deref()),
         is_whole: true,
         comment: None,

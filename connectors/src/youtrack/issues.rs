@@ -18,7 +18,7 @@ use crate::time_zone::UserZone;
 
 /// The query language has seconds.
 const TICK: TimeDelta = TimeDelta::seconds(1);
-const FIELDS: &str = "idReadable,summary,description,created,updated,reporter(login,fullName),\
+const FIELDS: &str = "idReadable,summary,description,created,resolved,updated,reporter(login,fullName),\
     tags(name),visibility($type),customFields(name,value(name,fullName,login)),\
     comments(id,text,created,updated,deleted,visibility($type),author(login,fullName))";
 const COMMENT_FIELDS: &str =
@@ -45,6 +45,7 @@ pub(super) struct Item {
     #[serde(default)]
     comments: Vec<IssueComment>,
     created: Option<i64>,
+    resolved: Option<i64>,
     #[serde(with = "chrono::serde::ts_milliseconds")]
     updated: DateTime<Utc>,
 }
@@ -184,6 +185,8 @@ impl Source for ProjectIssues {
             assignee: item.field("Assignee"),
             labels: item.tags.iter().filter_map(|tag| tag.name.clone()).collect(),
             links: field::links("YouTrack issue", Some(page.into())),
+            opened_at: item.created.and_then(DateTime::from_timestamp_millis),
+            closed_at: item.resolved.and_then(DateTime::from_timestamp_millis),
             updated_at: Some(item.updated),
             is_whole: true,
             comment: None,

@@ -47,6 +47,10 @@ struct IssueFields {
     #[serde(deserialize_with = "loose")]
     tags: Option<Vec<Value>>,
     #[serde(deserialize_with = "loose")]
+    created: Option<Timestamp>,
+    #[serde(deserialize_with = "loose")]
+    resolved: Option<Timestamp>,
+    #[serde(deserialize_with = "loose")]
     updated: Option<Timestamp>,
     url: Option<String>,
     /// Sent by scripts that request it.
@@ -136,6 +140,8 @@ fn issue_event(
         assignee: assignees.into_iter().flatten().find_map(Value::text),
         labels: tags.filter_map(Value::text).collect(),
         links: field::links("YouTrack issue", issue.url),
+        opened_at: issue.created.and_then(Timestamp::time),
+        closed_at: issue.resolved.and_then(Timestamp::time),
         updated_at: issue.updated.or(timestamp).and_then(Timestamp::time),
         // The app sends the state only if it changed, and scripts send any fields.
         is_whole: false,

@@ -1,5 +1,6 @@
 use mc_connectors::client::{Error, Provider};
-use mc_connectors::traits::Cursor;
+use mc_connectors::traits::{ChangedFile, ChangedFiles, Cursor};
+use mc_domain::FileChange;
 use serde_json::{Value, json};
 use wiremock::matchers::{body_json, header, method, path, query_param, query_param_is_missing};
 use wiremock::{Mock, MockServer, ResponseTemplate};
@@ -15,7 +16,7 @@ fn issue(number: u64, updated: &str) -> Value {
         "assignees": [{ "login": "vera" }], "labels": [{ "name": "bug" }, "old"], "comments": 0,
         "html_url": format!("https://git.example.org/Octocat/Hello/issues/{number}"),
         "repository_url": "https://git.example.org/api/v3/repos/Octocat/Hello",
-        "created_at": "2026-01-01T00:00:00Z", "updated_at": updated
+        "created_at": "2026-01-01T00:00:00Z", "closed_at": "2026-01-01T06:00:00Z", "updated_at": updated
     })
 }
 
@@ -252,4 +253,47 @@ async fn issue_with_missing_comments_does_not_stop_the_sync() {
     assert_eq!(ids(&page.items), ["Octocat/Hello#1", "Octocat/Hello#2"]);
     assert!(page.items[0].comments.is_empty() && !page.items[0].has_all_comments);
     assert!(page.items[1].has_all_comments);
+}
+
+#[tokio::test]
+async fn files_of_a_pull_request_are_read_page_by_page() {
+    let server = MockServer::start().await;
+    let place = "/api/v3/repos/octocat/hello/pulls/12/files";
+    let file = |name: &str, status: &str| {
+        json!({ "sha": "ab", "filename": name, "status": status, "additions": 2, "deletions": 1,
+            "changes": 3, "patch": "@@ -1 +1,2 @@\n-a\n+b\n+c" })
+    };
+    let first: Vec<Value> = (0..100).map(|n| file(&format!("src/{n}.rs"), "modified")).collect();
+    let renamed = with(file("src/new.rs", "renamed"), "previous_filename", json!("src/old.rs"));
+    let mut binary = file("logo.png", "added");
+    binary.as_object_mut().expect("an object").remove("patch");
+    for (page, files) in [("1", first), ("2", vec![renamed, binary, file("gone.rs", "removed")])] {
+        Mock::given(method("GET"))
+            .and(path(place))
+            .and(query_param("per_page", "100"))
+            .and(query_param("page", page))
+            .respond_with(ResponseTemplate::new(200).set_body_json(files))
+            .expect(1)
+            .mount(&server)
+            .await;
+    }
+    let host = connector(Provider::Github, &server).git_host("octocat/hello").expect("a host");
+    let ChangedFiles { files, is_complete } =
+        host.list_changed_files("Octocat/Hello!12").await.expect("files");
+    assert_eq!((files.len(), is_complete), (103, true));
+    let expected = ChangedFile {
+        path: "src/new.rs".to_owned(),
+        previous_path: Some("src/old.rs".to_owned()),
+        change: FileChange::Renamed,
+        additions: Some(2),
+        deletions: Some(1),
+        diff: Some("@@ -1 +1,2 @@\n-a\n+b\n+c".to_owned()),
+    };
+    assert_eq!(files[100], expected);
+    assert_eq!((files[101].change, files[101].diff.as_ref()), (FileChange::Added, None));
+    assert_eq!(files[102].change, FileChange::Removed);
+    for other in ["octocat/other!12", "octocat/hello#12", "octocat/hello!../1"] {
+        let refused = host.list_changed_files(other).await;
+        assert!(matches!(refused, Err(Error::InvalidResource { .. })), "{other}");
+    }
 }

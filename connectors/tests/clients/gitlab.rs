@@ -21,7 +21,8 @@ async fn issues_equal_those_of_webhooks() {
         "assignees": [{ "name": "Vera", "username": "vera" }], "user_notes_count": 2,
         "web_url": "https://git.example.org/group/sub/project/-/issues/23",
         "references": { "short": "#23", "relative": "#23", "full": "group/sub/project#23" },
-        "created_at": "2026-01-01T00:00:00.000Z", "updated_at": "2026-01-02T03:04:05.000Z"
+        "created_at": "2026-01-01T00:00:00.000Z", "closed_at": "2026-01-01T06:00:00.000Z",
+        "updated_at": "2026-01-02T03:04:05.000Z"
     });
     let secret = json!({ "iid": 24, "title": "secret", "confidential": true,
         "updated_at": "2026-01-02T03:04:05.500Z" });
@@ -51,6 +52,7 @@ async fn issues_equal_those_of_webhooks() {
     let webhook = json!({ "object_kind": "issue",
         "object_attributes": { "iid": 23, "title": "It breaks", "state": "opened",
             "url": "https://git.example.org/group/sub/project/-/issues/23",
+            "created_at": "2026-01-01 00:00:00 UTC", "closed_at": "2026-01-01 06:00:00 UTC",
             "updated_at": "2026-01-02 03:04:05 UTC" },
         "labels": [{ "title": "API" }], "assignees": [{ "name": "Vera" }],
         "project": { "path_with_namespace": "group/sub/project" } });
@@ -161,4 +163,43 @@ async fn refs_are_branches_and_tags() {
             "{reference:?}"
         );
     }
+}
+
+#[tokio::test]
+async fn files_of_a_merge_request_have_counted_lines() {
+    let server = MockServer::start().await;
+    let file = |old: &str, new: &str, diff: &str| {
+        json!({ "old_path": old, "new_path": new, "a_mode": "100644", "b_mode": "100644",
+            "new_file": old.is_empty(), "renamed_file": !old.is_empty() && old != new,
+            "deleted_file": false, "generated_file": false, "diff": diff })
+    };
+    let files = json!([
+        file("a.rb", "a.rb", "@@ -1,2 +1,2 @@\n-old\n+new\n kept\n"),
+        file("b.rb", "c.rb", ""),
+        file("", "d.rb", "@@ -0,0 +1 @@\n+new\n"),
+    ]);
+    Mock::given(method("GET"))
+        .and(path(format!("{PROJECT}/merge_requests/7/diffs")))
+        .and(header("private-token", TOKEN))
+        .and(query_param("page", "1"))
+        .respond_with(ok(&files))
+        .expect(1)
+        .mount(&server)
+        .await;
+    let host = connector(Provider::Gitlab, &server).git_host("group/sub/project").expect("a host");
+    let found = host.list_changed_files("group/sub/project!7").await.expect("files");
+    assert!(found.is_complete);
+    let summary: Vec<_> = found
+        .files
+        .iter()
+        .map(|file| (file.path.as_str(), file.change.as_str(), file.additions, file.deletions))
+        .collect();
+    let expected = [
+        ("a.rb", "modified", Some(1), Some(1)),
+        ("c.rb", "renamed", None, None),
+        ("d.rb", "added", Some(1), Some(0)),
+    ];
+    assert_eq!(summary, expected);
+    assert_eq!(found.files[1].previous_path.as_deref(), Some("b.rb"));
+    assert_eq!(found.files[2].previous_path, None);
 }

@@ -24,7 +24,8 @@ fn issue(server: &MockServer, key: &str, updated: &str) -> Value {
         "assignee": { "name": "vera", "displayName": "Vera B" },
         "creator": { "displayName": "Olga" },
         "labels": ["a", "b"], "description": "Like so.", "security": null,
-        "created": "2026-01-01T00:00:00.000+0000", "updated": updated } })
+        "created": "2026-01-01T00:00:00.000+0000",
+        "resolutiondate": "2026-01-01T06:00:00.000+0000", "updated": updated } })
 }
 
 #[tokio::test]

@@ -20,7 +20,8 @@ async fn issues_equal_those_of_webhooks() {
     let issue = json!({ "id": 7, "subject": "It breaks", "description": "Like so.",
         "status": { "id": 1, "name": "New" }, "author": { "id": 1, "name": "Olga" },
         "assigned_to": { "id": 2, "name": "Vera B" }, "is_private": false,
-        "created_on": "2026-01-01T00:00:00Z", "updated_on": "2026-01-02T03:04:05Z" });
+        "created_on": "2026-01-01T00:00:00Z", "closed_on": "2026-01-01T06:00:00Z",
+        "updated_on": "2026-01-02T03:04:05Z" });
     let secret = json!({ "id": 8, "subject": "secret", "is_private": true,
         "updated_on": "2026-01-02T03:04:06Z" });
     Mock::given(path("/projects/shop/issues.json"))
@@ -47,6 +48,7 @@ async fn issues_equal_those_of_webhooks() {
     let url = format!("{}/issues/7", server.uri());
     let webhook = json!({ "payload": { "action": "updated", "url": url, "issue": { "id": 7,
         "subject": "It breaks", "status": { "name": "New" }, "assigned_to": { "name": "Vera B" },
+        "created_on": "2026-01-01T00:00:00Z", "closed_on": "2026-01-01T06:00:00Z",
         "updated_on": "2026-01-02T03:04:05Z" } } });
     assert_eq!(threads.len(), 1, "what is private is left out");
     assert_eq!(threads[0].issue, delivered(Provider::Redmine, None, &webhook));

@@ -14,12 +14,13 @@ use crate::cache::cache;
 use crate::support::config;
 
 /// The requests of the client.
-const PATHS: [&str; 7] = [
+const PATHS: [&str; 8] = [
     "/repos/{owner}/{repo}",
     "/repos/{owner}/{repo}/git/ref/{ref}",
     "/repos/{owner}/{repo}/issues",
     "/repos/{owner}/{repo}/issues/comments/{comment_id}",
     "/repos/{owner}/{repo}/issues/{issue_number}/comments",
+    "/repos/{owner}/{repo}/pulls/{pull_number}/files",
     "/rate_limit",
     "/user",
 ];
@@ -119,6 +120,8 @@ async fn requests_conform_to_githubs_openapi_document() {
     let host = connector.git_host("octocat/Hello-World").expect("a host");
     assert!(host.resolve_ref(None).await.expect("a head").is_some());
     assert!(host.resolve_ref(Some("refs/heads/featureA")).await.expect("a head").is_some());
+    let files = host.list_changed_files("octocat/Hello-World!1347").await.expect("the files");
+    assert_eq!(files.files.len(), 1);
     assert_eq!(connector.check_access().await.as_deref(), Ok("octocat"));
 }
 

@@ -15,7 +15,8 @@ fn ok(body: &Value) -> ResponseTemplate {
 
 fn issue(id: &str, updated: i64) -> Value {
     json!({ "$type": "Issue", "id": "2-123", "idReadable": id, "summary": "It breaks",
-        "description": "Like so.", "created": 1_767_225_600_000_i64, "updated": updated,
+        "description": "Like so.", "created": 1_767_225_600_000_i64,
+        "resolved": 1_767_247_200_000_i64, "updated": updated,
         "reporter": { "login": "olga", "fullName": "Olga" }, "tags": [{ "name": "a" }],
         "customFields": [
             { "name": "Priority", "value": null }, { "name": "Points", "value": 5 },
@@ -59,6 +60,7 @@ async fn issues_equal_those_of_webhooks() {
     let webhook = json!({ "event": "issueUpdated", "issue": { "idReadable": "CS-7",
         "summary": "It breaks",
         "state": "Open", "assignee": "Vera B", "tags": ["a"], "updated": 1_767_323_045_000_i64,
+        "created": 1_767_225_600_000_i64, "resolved": 1_767_247_200_000_i64,
         "url": url } });
     let expected =
         mc_connectors::Issue { is_whole: true, ..delivered(Provider::Youtrack, None, &webhook) };

@@ -55,6 +55,9 @@ pub enum Error {
         /// The login or the team's key.
         name: String,
     },
+    /// The user has no login at this host.
+    #[error("the user has no login at {0}")]
+    NoProviderLogin(String),
     /// A unique name is taken.
     #[error("{what} exists already")]
     AlreadyExists {
@@ -138,6 +141,7 @@ impl Classified for Error {
             Self::UnknownUser(_)
             | Self::UnknownTeam(_)
             | Self::NoRole { .. }
+            | Self::NoProviderLogin(_)
             | Self::UnknownToken
             | Self::UnknownAudit(_)
             | Self::UnknownProvider
@@ -167,6 +171,7 @@ impl Classified for Error {
             Self::RoleOfAgent(_) => "role",
             Self::InvalidSuccessor => "successor_login",
             Self::UnknownTeam(_) => "team",
+            Self::NoProviderLogin(_) => "host",
             Self::NoRole { field, .. } | Self::AlreadyExists { field, .. } => field,
             Self::ExcessiveScopes(_) => "scopes",
             Self::TokenForPerson => "agent_login",

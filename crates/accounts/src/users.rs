@@ -1,7 +1,9 @@
 //! Users of the service.
 
-use mc_contract::operations::user::{CreateUser, UpdateUser, User};
-use mc_contract::text::{DisplayName, Email};
+use mc_contract::operations::user::{
+    CreateUser, ProviderLogin, SetProviderLogin, UpdateUser, User,
+};
+use mc_contract::text::{DisplayName, Email, ProviderHost};
 use mc_domain::{AuditAction, UserId};
 use mc_store::accounts::{self, NewUser, UserUpdate};
 use mc_store::{Store, sessions};
@@ -72,6 +74,51 @@ pub async fn revoke_sessions(
     let count = sessions::revoke_all(&mut tx, user).await?;
     commit(tx, principal.user, AuditAction::SessionRevoked, user, json!({ "sessions": count }))
         .await
+}
+
+/// Lists the logins of a user at providers. Users do that for themselves, service administrators
+/// for anyone.
+pub async fn list_provider_logins(
+    store: &Store,
+    principal: &Principal,
+    login: &str,
+) -> Result<Vec<ProviderLogin>, Error> {
+    let user = own_or_administered(store, principal, login).await?;
+    Ok(accounts::list_provider_logins(store, user).await?)
+}
+
+/// Sets the login of a user at a provider. Callers require a service administrator: a user could
+/// claim the pull requests of another.
+pub async fn set_provider_login(
+    store: &Store,
+    principal: &Principal,
+    (login, host): (&str, &ProviderHost),
+    request: &SetProviderLogin,
+) -> Result<ProviderLogin, Error> {
+    let user = get(store, login).await?.id;
+    let (host, name) = (host.as_str(), request.login.as_str());
+    let mut tx = store.begin().await?;
+    let set = accounts::set_provider_login(&mut tx, user, host, name, principal.user).await;
+    let set = set.map_err(Error::exists_in("login"))?;
+    let details = json!({ "change": "provider_login_set", "host": host });
+    commit(tx, principal.user, AuditAction::UserChanged, user, details).await?;
+    Ok(set)
+}
+
+/// Deletes the login of a user at a provider. Users do that for themselves, service administrators
+/// for anyone; the next sign-in with it sets it again.
+pub async fn delete_provider_login(
+    store: &Store,
+    principal: &Principal,
+    (login, host): (&str, &ProviderHost),
+) -> Result<(), Error> {
+    let user = own_or_administered(store, principal, login).await?;
+    let mut tx = store.begin().await?;
+    if !accounts::delete_provider_login(&mut tx, user, host.as_str()).await? {
+        return Err(Error::NoProviderLogin(host.as_str().to_owned()));
+    }
+    let details = json!({ "change": "provider_login_deleted", "host": host.as_str() });
+    commit(tx, principal.user, AuditAction::UserChanged, user, details).await
 }
 
 /// Returns the user with this login.

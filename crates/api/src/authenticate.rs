@@ -11,19 +11,31 @@ use http::request::Parts;
 use http::{HeaderMap, StatusCode, header};
 use mc_accounts::SignIn;
 use mc_accounts::denials::DenialCounter;
+use mc_domain::ClientSessionId;
 
+use crate::client_sessions::named_session;
 use crate::middleware::drain_unauthenticated;
 use crate::problem::Problem;
 
 /// Extractor of the request's [`mc_accounts::Principal`].
 #[derive(Debug, Clone)]
-pub struct Principal(mc_accounts::Principal);
+pub struct Principal {
+    principal: mc_accounts::Principal,
+    named_session: Option<ClientSessionId>,
+}
+
+impl Principal {
+    /// Returns the session of the client, if the request names one.
+    pub(crate) fn named_session(&self) -> Option<ClientSessionId> {
+        self.named_session
+    }
+}
 
 impl Deref for Principal {
     type Target = mc_accounts::Principal;
 
     fn deref(&self) -> &Self::Target {
-        &self.0
+        &self.principal
     }
 }
 
@@ -80,9 +92,10 @@ pub async fn require_bearer(
             return Err(problem);
         }
     };
+    let named_session = named_session(request.headers())?;
     // `/mcp` knows callers, and no principals.
     request.extensions_mut().insert(principal.caller());
-    request.extensions_mut().insert(Principal(principal));
+    request.extensions_mut().insert(Principal { principal, named_session });
     Ok(next.run(request).await)
 }
 

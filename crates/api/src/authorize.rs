@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use chrono::Utc;
 use mc_domain::{Permission, ProjectKey, Role, Scope};
 pub use mc_memory::ProjectContext;
 use mc_store::projects::{self, Project, ProjectResource};
@@ -65,7 +66,9 @@ impl ApiState {
     ) -> Result<ProjectContext, Problem> {
         let store = self.store.for_project(caller.user, project.id);
         let policy = Arc::new(project.policy.clone());
-        let memory = self.memory.with_store(store.clone(), policy);
+        let named = caller.named_session();
+        let session = self.client_sessions.session_of(caller.caller(), named, Utc::now());
+        let memory = self.memory.with_store(store.clone(), policy).in_session(session);
         self.require(caller, &project, permission)?;
         Ok(ProjectContext { project, store, memory })
     }

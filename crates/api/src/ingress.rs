@@ -18,6 +18,7 @@ use axum::Router;
 use axum::middleware::{from_fn, from_fn_with_state};
 use http::{HeaderName, HeaderValue, Method, header};
 use ipnet::IpNet;
+use mc_domain::ClientSession;
 use mc_redis::SharedRateLimits;
 use tower_http::cors::{AllowOrigin, CorsLayer};
 
@@ -124,6 +125,7 @@ impl Ingress {
             HeaderName::from_static("mcp-method"),
             HeaderName::from_static("mcp-name"),
             HeaderName::from_static("x-memory-copilot-project"),
+            HeaderName::from_static(ClientSession::HEADER),
             HeaderName::from_static("x-request-id"),
         ];
         let exposed = [

@@ -2,6 +2,7 @@
 
 mod authenticate;
 mod authorize;
+mod client_sessions;
 mod extract;
 mod ingress;
 mod json_limits;

@@ -97,6 +97,8 @@ pub fn protected() -> OpenApiRouter<ApiState> {
         .routes(routes!(users::revoke_user_sessions))
         .routes(routes!(users::create_invitation))
         .routes(routes!(users::offboard_user))
+        .routes(routes!(users::list_provider_logins))
+        .routes(routes!(users::set_provider_login, users::delete_provider_login))
         .routes(routes!(tokens::create_token, tokens::list_tokens))
         .routes(routes!(tokens::revoke_token))
         .routes(routes!(webhooks::create_webhook, webhooks::list_webhooks))

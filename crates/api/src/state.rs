@@ -13,6 +13,7 @@ use mc_redis::SharedRateLimits;
 use mc_store::Store;
 
 use crate::authenticate::Authenticator;
+use crate::client_sessions::ClientSessions;
 use crate::ingress::{Ingress, IngressConfig};
 use crate::limits::REQUEST_TIMEOUT;
 use crate::middleware::Admission;
@@ -42,6 +43,8 @@ pub struct ApiState {
     pub(crate) rates: Option<SharedRateLimits>,
     /// Counters of the limits.
     pub(crate) admission: Admission,
+    /// Sessions of clients that name none.
+    pub(crate) client_sessions: ClientSessions,
 }
 
 impl ApiState {
@@ -57,6 +60,7 @@ impl ApiState {
             started_at: Utc::now(),
             rates: None,
             admission: Admission::new(&ApiSettings::default(), None),
+            client_sessions: ClientSessions::default(),
             settings: ApiSettings::default(),
         }
     }

@@ -7,7 +7,7 @@ use axum::body::Bytes;
 use futures::{Stream, TryStreamExt};
 use mc_domain::{Classified as _, ErrorKind, ProjectKey};
 use mc_mcp::CoreClient;
-use mc_mcp::core::{CoreCall, CoreError};
+use mc_mcp::core::{CoreCall, CoreError, Forwarded};
 use serde_json::{Value, json};
 
 use crate::cli::PageArgs;
@@ -53,7 +53,8 @@ impl ApiClient {
 
     /// Returns why the service is not ready, if it responds and says so.
     pub async fn unready_reason(&self) -> Option<String> {
-        let response = self.0.send(CoreCall::get("/readyz", Vec::new()), None).await;
+        let response =
+            self.0.send(CoreCall::get("/readyz", Vec::new()), Forwarded::default()).await;
         let error = response.err().filter(|error| matches!(error, CoreError::Refused { .. }))?;
         Some(terminal::failure(&error.message(), error.suggestions()))
     }
@@ -65,7 +66,7 @@ impl ApiClient {
         query: &[(&'static str, &str)],
     ) -> Result<impl Stream<Item = Result<Bytes>> + use<>> {
         let query = query.iter().map(|(name, value)| (*name, (*value).to_owned())).collect();
-        let response = self.0.stream(CoreCall::get(path, query), None).await;
+        let response = self.0.stream(CoreCall::get(path, query), Forwarded::default()).await;
         let response = response.map_err(|error| to_anyhow(&error))?;
         Ok(response.map_err(|error| anyhow!("the response was interrupted ({error}); try again")))
     }
@@ -77,7 +78,7 @@ impl ApiClient {
 
     /// Calls with `POST`, for commands that handle some errors.
     pub async fn try_post(&self, path: &str, body: Value) -> Result<Value, CoreError> {
-        self.0.send(CoreCall::post(path, body), None).await
+        self.0.send(CoreCall::post(path, body), Forwarded::default()).await
     }
 
     /// Calls with `POST`, for commands that send many requests. While this caller is above one of
@@ -86,7 +87,7 @@ impl ApiClient {
     pub async fn post_within_limits(&self, path: &str, body: Value) -> Result<Result<Value>> {
         let mut is_waiting = false;
         loop {
-            match self.0.send(CoreCall::post(path, body.clone()), None).await {
+            match self.0.send(CoreCall::post(path, body.clone()), Forwarded::default()).await {
                 Err(error) if error.kind() == ErrorKind::RateLimited => {
                     if !is_waiting {
                         let reason = terminal::failure(&error.message(), None);
@@ -147,7 +148,7 @@ impl ApiClient {
     }
 
     async fn send(&self, call: CoreCall) -> Result<Value> {
-        self.0.send(call, None).await.map_err(|error| to_anyhow(&error))
+        self.0.send(call, Forwarded::default()).await.map_err(|error| to_anyhow(&error))
     }
 }
 

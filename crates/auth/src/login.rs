@@ -32,7 +32,7 @@ use crate::secret::LoginState;
 pub use callback::Callback;
 pub use config::{InvalidProviderName, ProviderConfig, ProviderKind, ProviderName};
 pub use error::Error;
-pub use identity::ExternalIdentity;
+pub use identity::{ExternalIdentity, HostAccount};
 pub use pending::{LIFETIME, Pending};
 
 use github::Github;

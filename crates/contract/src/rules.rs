@@ -102,6 +102,24 @@ pub fn short_name(text: &str) -> Result<String, Violation> {
     })
 }
 
+/// Accepts the host of a provider, with a port if it is not the default one; in lower case.
+pub fn host(text: &str, max: usize) -> Result<String, Violation> {
+    let (name, port) = text.split_once(':').map_or((text, None), |(name, port)| (name, Some(port)));
+    let is_name = |name: &str| {
+        name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-'))
+            && name.starts_with(|c: char| c.is_ascii_alphanumeric())
+            && name.ends_with(|c: char| c.is_ascii_alphanumeric())
+    };
+    let is_port =
+        |port: &str| (1..=5).contains(&port.len()) && port.chars().all(|c| c.is_ascii_digit());
+    if text.len() > max || !is_name(name) || !port.is_none_or(is_port) {
+        return Err(Violation::new(
+            "must be a host such as github.com, without a scheme or a path",
+        ));
+    }
+    Ok(text.to_ascii_lowercase())
+}
+
 /// Accepts a path inside a repository: relative, `/` between its parts, no `..`. A leading `./` and
 /// a trailing `/` are dropped.
 pub fn relative_path(text: &str, max: usize) -> Result<String, Violation> {

@@ -9,6 +9,8 @@ use crate::{limits, rules};
 
 /// The names of projects, teams and users.
 const SHORT_NAME: &str = "^[A-Za-z0-9][A-Za-z0-9._-]*$";
+/// Hosts with an optional port.
+const HOST: &str = r"^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?(:[0-9]{1,5})?$";
 /// Ids of jobs.
 const JOB_ID: &str = "^[0-9A-Za-z]+$";
 
@@ -64,6 +66,10 @@ texts! {
     });
     /// A user's login; unique whatever the case.
     Login = TextRule::pattern(SHORT_NAME, Key::MAX_LEN, |text, _| rules::short_name(text));
+    /// The host of a provider, perhaps with a port; stored in lower case.
+    ProviderHost = TextRule::pattern(HOST, 255, rules::host);
+    /// The name of an account at a provider.
+    ProviderUser = TextRule::identifier(128);
     /// The id of a job.
     JobId = TextRule::pattern(JOB_ID, 64, rules::job_id);
 
@@ -73,6 +79,8 @@ texts! {
     OptionalTitle = TextRule::optional_line(limits::TITLE);
     /// A name, in one line; surrounding blanks are dropped.
     Name = TextRule::line(limits::NAME);
+    /// The version of a prompt: a name that must not hold a secret or personal data.
+    PromptVersion = TextRule::identifier(limits::SHORT_TEXT);
     /// A name that must not hold a secret or personal data.
     Identifier = TextRule::identifier(limits::NAME);
     /// A name to display, in one line; secrets in it are masked.

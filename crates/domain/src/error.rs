@@ -25,6 +25,21 @@ pub enum ErrorKind {
 }
 
 impl ErrorKind {
+    /// Returns the name under which an error of this kind is counted.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Invalid => "invalid",
+            Self::Unauthenticated => "unauthenticated",
+            Self::Forbidden => "forbidden",
+            Self::NotFound => "not_found",
+            Self::Conflict => "conflict",
+            Self::TooLarge => "too_large",
+            Self::RateLimited => "rate_limited",
+            Self::Unavailable => "unavailable",
+            Self::Internal => "internal",
+        }
+    }
+
     /// Whether the same request may succeed when it is sent again.
     pub fn is_transient(self) -> bool {
         matches!(self, Self::RateLimited | Self::Unavailable)

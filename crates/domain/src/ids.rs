@@ -76,6 +76,8 @@ ids! {
     DeliveryId,
     /// A pull or merge request of a git host.
     PullRequestId,
+    /// A session of a client.
+    ClientSessionId,
     /// A commit of an indexed repository's history.
     CommitId,
     /// A hygiene run: one run of a hygiene task over a project.

@@ -2,6 +2,7 @@
 
 pub mod address;
 pub mod caller;
+pub mod client_session;
 pub mod error;
 pub mod handle;
 pub mod ids;
@@ -16,6 +17,7 @@ pub mod untrusted;
 
 pub use address::{is_loopback, is_public};
 pub use caller::Caller;
+pub use client_session::ClientSession;
 pub use error::{Classified, ErrorKind};
 pub use handle::{Handle, HandleKind, InvalidHandle};
 pub use ids::*;

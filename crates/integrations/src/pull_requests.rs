@@ -26,7 +26,7 @@ pub async fn list(
     Ok(page(rows, limit, |row| row.id))
 }
 
-/// Returns a pull request with the records about its commits, and its CI results.
+/// Returns a pull request with the records about its commits, its CI results and its files.
 pub async fn get(ctx: &ProjectContext, id: PullRequestId) -> Result<PullRequestWithRuns, Error> {
     let (store, project) = (&ctx.store, ctx.project.id);
     let pull_request = pull_requests::find(store, project, id).await?;
@@ -38,6 +38,7 @@ pub async fn get(ctx: &ProjectContext, id: PullRequestId) -> Result<PullRequestW
         pull_request,
         record_ids,
         ci_results: ci_results.into_iter().map(ci_run).collect(),
+        files: pull_requests::files::list(store, id).await?,
     })
 }
 

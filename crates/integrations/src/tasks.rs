@@ -115,6 +115,8 @@ fn filter(task: TaskInput, policy: &Policy) -> NewTask {
         assignee: task.assignee.map(|assignee| plain(assignee.as_str())),
         labels: labels.iter().map(|label| plain(label)).collect(),
         links: task.links.into_iter().map(link).collect(),
+        opened_at: task.opened_at,
+        closed_at: task.closed_at,
         is_whole: true,
         source_updated_at: None,
     }

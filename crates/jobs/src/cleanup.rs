@@ -1,4 +1,4 @@
-//! The job `cleanup`: deletes outdated service data.
+//! The job `cleanup`: deletes outdated service data, and audits the reads of past hours.
 
 use std::time::Duration;
 
@@ -23,8 +23,16 @@ impl BackgroundJob for Cleanup {
     async fn run(self, JobContext { store, .. }: &JobContext) -> Result<(), JobError> {
         let report = cleanup::sweep(store).await?;
         if report != CleanupReport::default() {
-            let CleanupReport { feed, suspended, expired, logins, events } = report;
-            tracing::info!(feed, suspended, expired, logins, events, "outdated data deleted");
+            let CleanupReport { feed, suspended, expired, logins, events, reads } = report;
+            tracing::info!(
+                feed,
+                suspended,
+                expired,
+                logins,
+                events,
+                reads,
+                "outdated data deleted, and reads audited"
+            );
         }
         Ok(())
     }

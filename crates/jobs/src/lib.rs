@@ -2,6 +2,7 @@
 
 pub mod apply;
 mod cleanup;
+mod fetch_pull_request_files;
 mod hygiene;
 mod index_repository;
 mod job;
@@ -19,6 +20,7 @@ use mc_store::Store;
 use tokio_util::sync::CancellationToken;
 
 pub use cleanup::Cleanup;
+pub use fetch_pull_request_files::FetchPullRequestFiles;
 pub use hygiene::{Embedding, RunHygieneTask, ScheduleHygiene, request_run};
 use index_repository::{IndexContext, RescueIndexRuns};
 pub use index_repository::{IndexRepository, IndexSettings};
@@ -59,6 +61,7 @@ pub fn workers(queue: Store, context: &JobContext) -> WorkerPool {
         .register::<ScheduleSyncs>(context.clone())
         .register::<SyncIntegration>(context.clone())
         .register::<PostTaskComment>(context.clone())
+        .register::<FetchPullRequestFiles>(context.clone())
         .register::<RunHygieneTask>(context.clone())
         .register::<ScheduleHygiene>(context.clone())
         .schedule(Schedule::new("0 7 * * * *", Cleanup {}))

@@ -8,8 +8,8 @@ use mc_domain::HygieneTask;
 use crate::hygiene::SCHEDULES;
 use crate::job::BackgroundJob;
 use crate::{
-    Cleanup, IndexRepository, PostTaskComment, ProcessDelivery, RescueIndexRuns, RunHygieneTask,
-    ScheduleHygiene, ScheduleSyncs, SyncIntegration,
+    Cleanup, FetchPullRequestFiles, IndexRepository, PostTaskComment, ProcessDelivery,
+    RescueIndexRuns, RunHygieneTask, ScheduleHygiene, ScheduleSyncs, SyncIntegration,
 };
 
 /// Highest concurrency of a kind on a node.
@@ -66,6 +66,7 @@ impl Default for JobSettings {
     fn default() -> Self {
         let kinds = BTreeMap::from([
             (Cleanup::NAME, KindSettings::defaults::<Cleanup>()),
+            (FetchPullRequestFiles::NAME, KindSettings::defaults::<FetchPullRequestFiles>()),
             (IndexRepository::NAME, KindSettings::defaults::<IndexRepository>()),
             (PostTaskComment::NAME, KindSettings::defaults::<PostTaskComment>()),
             (ProcessDelivery::NAME, KindSettings::defaults::<ProcessDelivery>()),

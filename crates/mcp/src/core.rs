@@ -14,6 +14,7 @@ use axum::Router;
 use axum::body::{Body, BodyDataStream, Bytes, to_bytes};
 use futures::future::BoxFuture;
 use http::{HeaderValue, Method, Request, StatusCode, header};
+use mc_domain::ClientSession;
 use serde_json::Value;
 use tower::ServiceExt;
 
@@ -72,6 +73,15 @@ impl TokenSource for TokenFile {
     }
 }
 
+/// Headers of an MCP request that are forwarded to the Core.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Forwarded<'a> {
+    /// `Authorization`, if the request has it.
+    pub authorization: Option<&'a HeaderValue>,
+    /// The session of the client ([`ClientSession::HEADER`]).
+    pub session: Option<&'a HeaderValue>,
+}
+
 /// Request to the Core.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CoreCall {
@@ -127,13 +137,9 @@ impl CoreClient {
 
     /// Sends `call` and returns the JSON of a successful response; `Null` if it has no body.
     ///
-    /// `caller` is the `Authorization` header of the MCP request, if there is one.
-    pub async fn send(
-        &self,
-        call: CoreCall,
-        caller: Option<&HeaderValue>,
-    ) -> Result<Value, CoreError> {
-        let (status, body) = self.request(call, caller).await?;
+    /// `headers` are those of the MCP request, if there is one.
+    pub async fn send(&self, call: CoreCall, headers: Forwarded<'_>) -> Result<Value, CoreError> {
+        let (status, body) = self.request(call, headers).await?;
         parse_response(status, &read_body(status, body).await?)
     }
 
@@ -142,9 +148,9 @@ impl CoreClient {
     pub async fn stream(
         &self,
         call: CoreCall,
-        caller: Option<&HeaderValue>,
+        headers: Forwarded<'_>,
     ) -> Result<BodyDataStream, CoreError> {
-        let (status, body) = self.request(call, caller).await?;
+        let (status, body) = self.request(call, headers).await?;
         if status.is_success() {
             return Ok(body.into_data_stream());
         }
@@ -154,9 +160,9 @@ impl CoreClient {
     async fn request(
         &self,
         call: CoreCall,
-        caller: Option<&HeaderValue>,
+        headers: Forwarded<'_>,
     ) -> Result<(StatusCode, Body), CoreError> {
-        let authorization = self.authorization(caller).await?;
+        let authorization = self.authorization(headers.authorization).await?;
         let mut request = Request::builder()
             .method(call.method.clone())
             .uri(call.path_and_query())
@@ -164,6 +170,9 @@ impl CoreClient {
             .header(header::AUTHORIZATION, authorization);
         if let Some(version) = &call.if_match {
             request = request.header(header::IF_MATCH, version);
+        }
+        if let Some(session) = headers.session {
+            request = request.header(ClientSession::HEADER, session);
         }
         let body = match call.body {
             Some(body) => {

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use http::HeaderValue;
 use http::request::Parts;
-use mc_domain::{ProjectKey, UntrustedText};
+use mc_domain::{ClientSession, ClientSessionId, ProjectKey, UntrustedText};
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestMethod,
     CompleteRequestParams, CompleteResult, CustomRequest, CustomResult, Implementation, JsonObject,
@@ -20,7 +20,7 @@ use rmcp::model::{
 use rmcp::service::{RequestContext, RoleServer};
 use rmcp::{ErrorData, ServerHandler};
 
-use crate::core::CoreClient;
+use crate::core::{CoreClient, Forwarded};
 use crate::render::ModelText;
 use crate::settings::ServerSettings;
 use crate::tools::{self, FieldError, TOOLS, Tool};
@@ -47,12 +47,30 @@ const INSTRUCTIONS: &str = "Long-term memory of the team. Call recall before you
 pub struct MemoryServer {
     core: CoreClient,
     settings: ServerSettings,
+    /// Session of calls that name none, of a server with one client.
+    session: Option<HeaderValue>,
 }
 
 impl MemoryServer {
     /// Creates a server that uses `core`.
     pub fn new(core: CoreClient, settings: ServerSettings) -> Self {
-        Self { core, settings }
+        Self { core, settings, session: None }
+    }
+
+    /// Returns the server as it serves one client, in a session that starts now.
+    pub(crate) fn for_one_client(self) -> Self {
+        let id = ClientSessionId::generate().to_string();
+        let session = HeaderValue::try_from(id).expect("a UUID is a header's value");
+        Self { session: Some(session), ..self }
+    }
+
+    /// Returns the headers of an MCP request to forward.
+    fn forwarded<'a>(&'a self, context: &'a RequestContext<RoleServer>) -> Forwarded<'a> {
+        let named = parts(context).and_then(|parts| parts.headers.get(ClientSession::HEADER));
+        Forwarded {
+            authorization: authorization(context),
+            session: named.or(self.session.as_ref()),
+        }
     }
 
     /// Calls a tool outside of a session, with the client's own credential. Arguments are read and
@@ -63,7 +81,7 @@ impl MemoryServer {
         arguments: JsonObject,
     ) -> Result<CallToolResult, CallError> {
         let project = self.settings.default_project.as_ref();
-        let caller = CoreCaller { core: &self.core, authorization: None, project };
+        let caller = CoreCaller { core: &self.core, headers: Forwarded::default(), project };
         execute(&caller, tool, tool.read(arguments)?).await
     }
 
@@ -93,7 +111,7 @@ impl MemoryServer {
         let project = self.project(context)?;
         let caller = CoreCaller {
             core: &self.core,
-            authorization: authorization(context),
+            headers: self.forwarded(context),
             project: project.as_deref(),
         };
         let outcome = progress::run(tool.name(), context, execute(&caller, tool, arguments)).await;
@@ -128,7 +146,7 @@ impl MemoryServer {
             ModelText::from_constant("name the document's project: append ?project=KEY")
                 .into_invalid_params()
         })?;
-        let answer = self.core.send(call, authorization(context)).await;
+        let answer = self.core.send(call, self.forwarded(context)).await;
         let answer = answer.map_err(|error| protocol_error(&error, Some(uri)))?;
         Ok(match target {
             resources::Target::Record(_) => render::record(&answer),
@@ -194,7 +212,7 @@ impl ServerHandler for MemoryServer {
         };
         let answer = self
             .core
-            .send(page_start.call(&project), authorization(&context))
+            .send(page_start.call(&project), self.forwarded(&context))
             .await
             .map_err(|error| protocol_error(&error, None))?;
         (page.resources, page.next_cursor) = page_start.resources(&answer);

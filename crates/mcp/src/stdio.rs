@@ -39,7 +39,8 @@ pub async fn stdio(settings: StdioSettings, shutdown: CancellationToken) -> Resu
     serve_on(stdin, stdout, MemoryServer::new(core, settings.server), shutdown).await
 }
 
-/// Serves one client on a pair of streams, with one JSON-RPC message per line.
+/// Serves one client on a pair of streams, with one JSON-RPC message per line. All its calls are
+/// one session.
 pub async fn serve_on(
     read: impl AsyncRead + Send + Unpin + 'static,
     write: impl AsyncWrite + Send + Unpin + 'static,
@@ -48,6 +49,7 @@ pub async fn serve_on(
 ) -> Result<(), Error> {
     let transport =
         AsyncRwTransport::<RoleServer, _, _>::new(read, write).with_max_line_length(MAX_LINE);
+    let server = server.for_one_client();
     let running = match server.serve_with_ct(transport, shutdown).await {
         Ok(running) => running,
         // A client that disconnects before the handshake, and a shutdown meanwhile, are no errors.

@@ -81,6 +81,15 @@ pub fn filter_field(policy: &Policy, text: &str) -> Sanitized {
     }
 }
 
+/// Masks a text that nobody can review; `None` if the policy would quarantine or reject it, or if
+/// it looks like a prompt injection.
+pub fn filter_unreviewed(policy: &Policy, text: &str) -> Option<Sanitized> {
+    let mut filter = ContentFilter::new(policy, ReviewStatus::Unreviewed);
+    let masked = filter.filter(text);
+    let is_accepted = filter.decision() == FilterDecision::Accept { suspicious: false };
+    is_accepted.then_some(masked)
+}
+
 /// Masks a single field like [`filter_field`] and returns plain text.
 pub fn filter_field_text(policy: &Policy, text: &str) -> String {
     filter_field(policy, text).into_string()

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use mc_crypto::Encryptor;
-use mc_domain::{BundleId, Policy, ProjectId, UserId};
+use mc_domain::{BundleId, ClientSession, Policy, ProjectId, UserId};
 use mc_search::SearchContext;
 use mc_store::Store;
 use mc_store::policies::sanitizing;
@@ -15,6 +15,7 @@ use crate::content_filter::FairnessKey;
 use crate::judge::NoteCache;
 use crate::recall::IssuedBundle;
 use crate::save::Save;
+use crate::usage_log::UsageWrite;
 use crate::write_queue::WriteQueue;
 
 /// Context of the use-cases: store, search, policy and queues. Cheap to clone.
@@ -28,8 +29,11 @@ pub struct MemoryContext {
     pub policy: Arc<Policy>,
     /// Encrypts quarantine items.
     pub encryptor: Arc<Encryptor>,
+    /// Session of the caller, if there is one.
+    pub(crate) session: Option<ClientSession>,
     pub(crate) writes: WriteQueue<Save>,
     pub(crate) bundles: WriteQueue<IssuedBundle>,
+    pub(crate) usage: WriteQueue<UsageWrite>,
     pub(crate) bundle_writer: BundleWriter,
     pub(crate) notes: NoteCache,
 }
@@ -45,8 +49,11 @@ impl MemoryContext {
             search,
             policy: Arc::default(),
             encryptor,
+            session: None,
             writes: WriteQueue::new(concurrency),
             bundles: WriteQueue::new(concurrency),
+            // Nobody waits for it.
+            usage: WriteQueue::new(1),
             bundle_writer: BundleWriter::new(concurrency),
             notes: NoteCache::new(),
         }
@@ -62,6 +69,11 @@ impl MemoryContext {
             sanitizing: Arc::new(sanitizing(&policy)),
         };
         Self { store, search, policy, ..self.clone() }
+    }
+
+    /// Returns the context for requests of a client's session.
+    pub fn in_session(self, session: ClientSession) -> Self {
+        Self { session: Some(session), ..self }
     }
 
     /// Returns the user that the context acts for, as the key of queues of long work.
@@ -94,6 +106,7 @@ impl MemoryContext {
     pub async fn finish(&self) {
         self.bundle_writer.tasks.close();
         self.bundles.flush();
+        self.usage.flush();
         self.bundle_writer.tasks.wait().await;
     }
 }
@@ -154,6 +167,11 @@ impl BundleWriter {
             let _guard = guard;
             write.await;
         });
+    }
+
+    /// Runs `task` after the response.
+    pub(crate) fn spawn_untracked(&self, task: impl Future<Output = ()> + Send + 'static) {
+        self.tasks.spawn(task);
     }
 
     /// Runs `task` after the response, once the bundles are written that are being written now.

@@ -2,7 +2,8 @@
 
 use mc_contract::operations::task::Task;
 use mc_domain::{
-    AuditAction, DialogId, Policy, ProjectId, QuarantineItemId, RecordId, TaskId, UserId,
+    AuditAction, DialogId, DialogOutcome, Policy, ProjectId, QuarantineItemId, RecordId, TaskId,
+    UserId,
 };
 use mc_sanitizer::Sanitized;
 use mc_store::audit::{self, NewEvent};
@@ -40,6 +41,12 @@ pub struct SaveDialog {
     pub messages: Vec<(String, String)>,
     /// The caller's summary; if there is none, the dialog is condensed.
     pub distilled: Option<String>,
+    /// How the dialog ended.
+    #[serde(default)]
+    pub outcome: Option<DialogOutcome>,
+    /// Version of the prompt that it was held with.
+    #[serde(default)]
+    pub prompt_version: Option<String>,
 }
 
 /// A link between a task and a dialog, records, or both.
@@ -86,7 +93,7 @@ pub async fn save_dialog(
     review_status: ReviewStatus,
 ) -> Result<SaveDialogOutcome, Error> {
     let id = request.id.unwrap_or_else(DialogId::generate);
-    let SanitizedDialog { messages, distilled, developer, decision } = {
+    let SanitizedDialog { messages, distilled, developer, prompt_version, decision } = {
         let (request, policy) = (request.clone(), ctx.policy.clone());
         run_limited(ctx.fairness_key(), move || sanitize(&request, &policy, review_status)).await
     };
@@ -117,6 +124,8 @@ pub async fn save_dialog(
         developer: developer.as_ref(),
         messages: &messages,
         distilled: &distilled,
+        outcome: request.outcome,
+        prompt_version: prompt_version.as_ref(),
         is_searchable: is_indexed,
         saved_by: request.saved_by,
         replaces_any: request.replaces_any,
@@ -191,6 +200,7 @@ struct SanitizedDialog {
     messages: Vec<Message>,
     distilled: Sanitized,
     developer: Option<Sanitized>,
+    prompt_version: Option<Sanitized>,
     decision: FilterDecision,
 }
 
@@ -200,7 +210,9 @@ fn sanitize(request: &SaveDialog, policy: &Policy, review_status: ReviewStatus) 
         request.messages.iter().map(|(role, text)| message(role, text, &mut filter)).collect();
     let distilled = distilled(request, &messages, &mut filter);
     let developer = request.developer.as_ref().map(|name| filter.filter(name));
-    SanitizedDialog { messages, distilled, developer, decision: filter.decision() }
+    let prompt_version = request.prompt_version.as_ref().map(|version| filter.filter(version));
+    let decision = filter.decision();
+    SanitizedDialog { messages, distilled, developer, prompt_version, decision }
 }
 
 /// Masks a message. A tool result is replaced by a note of its length.

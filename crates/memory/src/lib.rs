@@ -31,6 +31,7 @@ mod task_ids;
 mod task_links;
 pub mod text;
 mod tokens;
+pub mod usage_log;
 pub mod uses;
 mod write_queue;
 

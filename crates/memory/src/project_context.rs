@@ -1,11 +1,12 @@
 //! The context of one project.
 
-use mc_domain::{Permission, Role};
+use mc_domain::{Permission, ReadKind, Role};
 use mc_store::projects::Project;
 use mc_store::vectors::{self, EmbeddingBacklog};
 use mc_store::{Error, Store};
 
 use crate::MemoryContext;
+use crate::usage_log::note_read;
 use crate::uses::{Opened, note_opened};
 
 /// Authorized handle on one project, whose store acts only there and with the caller's role.
@@ -28,6 +29,11 @@ impl ProjectContext {
     /// Whether the caller's role has a permission in the project.
     pub fn allows(&self, permission: Permission) -> bool {
         self.project.role >= self.project.policy.min_role(permission)
+    }
+
+    /// Counts a read of the caller for the audit.
+    pub fn count_read(&self, kind: ReadKind) {
+        note_read(&self.memory, self.project.id, kind);
     }
 
     /// Records that the caller, if no viewer, opened an item that a recall may have returned.

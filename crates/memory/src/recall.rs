@@ -63,6 +63,8 @@ pub struct RecallRequest {
     pub project: ProjectId,
     /// Name of the caller, stored with the bundle.
     pub principal: String,
+    /// Whether the caller shows the bundle to no model, as one of a control group.
+    pub is_control: bool,
     /// Free text of the query.
     pub query: Option<String>,
     /// Current task, by the tracker's id.

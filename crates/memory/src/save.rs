@@ -1,4 +1,5 @@
-//! Saves what was learned, once, and reports what was done with it. The flow of [`save_reviewed`]:
+//! Saves what was learned, once, and reports what was done with it. The flow of
+//! [`save_reviewed`]:
 //!
 //! 1. `sanitize_and_distill` masks the request's texts and reduces them to what a record holds.
 //! 2. `apply_policy` accepts, quarantines or rejects the texts, and [`judge::reject`] drops notes
@@ -34,7 +35,7 @@ use crate::content_filter::{
 };
 use crate::distill::{self, Distilled};
 use crate::quarantine::{self, QuarantineRequest};
-use crate::{Error, MemoryContext, judge, uses};
+use crate::{Error, MemoryContext, judge, usage_log, uses};
 pub(crate) use apply::passage_of;
 pub(crate) use merge::{CITATIONS_MAX, is_same_place, merged_kind, union_capped};
 use outcome::not_kept;
@@ -59,8 +60,19 @@ pub async fn save(ctx: &MemoryContext, request: &SaveRequest) -> Result<SaveOutc
     save_reviewed(ctx, request, ReviewStatus::Unreviewed).await
 }
 
-/// Saves a note like [`save`], for a text that a person may have reviewed or released.
+/// Saves a note like [`save`], for a text that a person may have reviewed or released. The outcome
+/// is stored after the response, also of a save that is refused or fails.
 pub async fn save_reviewed(
+    ctx: &MemoryContext,
+    request: &SaveRequest,
+    review_status: ReviewStatus,
+) -> Result<SaveOutcome, Error> {
+    let result = Box::pin(decide_and_write(ctx, request, review_status)).await;
+    usage_log::note_saved(ctx, request, review_status, &result);
+    result
+}
+
+async fn decide_and_write(
     ctx: &MemoryContext,
     request: &SaveRequest,
     review_status: ReviewStatus,

@@ -51,6 +51,9 @@ pub(crate) struct WriteQueue<W: QueuedWrite> {
 /// wait for each other, and each holds a connection meanwhile.
 const SINGLE_WRITE_CONCURRENCY: usize = 2;
 
+/// Attempts of a write that no caller waits for.
+const ATTEMPTS: u32 = 3;
+
 impl<W: QueuedWrite> Clone for WriteQueue<W> {
     fn clone(&self) -> Self {
         Self {
@@ -97,6 +100,20 @@ impl<W: QueuedWrite> WriteQueue<W> {
             tokio::spawn(self.clone().write_all(project, flushes));
         }
         answered.await.expect("the writer sends each outcome")
+    }
+
+    /// Writes it after the response of its request: tries again while the database is unavailable.
+    pub(crate) async fn write_with_retries(&self, mut work: W) -> Result<W::Output, Error> {
+        let mut attempt = 0;
+        loop {
+            attempt += 1;
+            let (written, unwritten) = self.write(work).await;
+            if written.is_ok() || attempt == ATTEMPTS {
+                return written;
+            }
+            work = unwritten;
+            tokio::time::sleep(Duration::from_millis(200) * attempt).await;
+        }
     }
 
     /// Writes the queue of a project until it is empty.

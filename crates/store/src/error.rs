@@ -59,6 +59,7 @@ pub enum Error {
 const UNIQUE: &[(&str, &str)] = &[
     ("projects_key_key", "a project with this key"),
     ("users_login_key", "a user with this login"),
+    ("provider_logins_login_key", "a user with this login at the provider"),
     ("teams_key_key", "a team with this key"),
     ("tasks_external_id_key", "a task with this id"),
     ("memory_records_live_content_key", "a record with this content"),

@@ -47,7 +47,7 @@ pub use error::{Error, Result};
 pub use ingest::{docs, files, ingest_runs, repositories};
 pub use listener::Listener;
 pub use maintenance::{cleanup, consistency, exports, hygiene};
-pub use memory::{bundles, citations, dialogs, duplicates, records, ties, uses};
+pub use memory::{bundles, citations, dialogs, duplicates, records, ties, usage, uses};
 pub use providers::{
     ci_results, deletion_candidates, doc_parts, integrations, pull_requests, task_comments, tasks,
     webhooks,

@@ -1,5 +1,5 @@
-//! Memory: records with their citations and duplicates, dialogs, and the bundles that a recall
-//! returns.
+//! Memory: records with their citations and duplicates, dialogs, the bundles that a recall returns,
+//! and usage data.
 
 pub mod bundles;
 pub mod citations;
@@ -7,4 +7,5 @@ pub mod dialogs;
 pub mod duplicates;
 pub mod records;
 pub mod ties;
+pub mod usage;
 pub mod uses;

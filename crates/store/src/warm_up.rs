@@ -69,6 +69,8 @@ fn unstored_bundle(project: ProjectId) -> NewBundle {
         id: BundleId::generate(),
         project,
         principal: String::new(),
+        session: None,
+        is_control: false,
         request: json!({}),
         confidence: 0.0,
         token_count: 0,

@@ -33,6 +33,8 @@ async fn bundle_is_stored_if_one_of_its_items_was_deleted() {
         id: BundleId::generate(),
         project,
         principal: "somebody".into(),
+        session: None,
+        is_control: false,
         request: json!({}),
         confidence: 1.0,
         token_count: 100,

@@ -286,6 +286,8 @@ fn task() -> NewTask {
         assignee: None,
         labels: Vec::new(),
         links: Vec::new(),
+        opened_at: None,
+        closed_at: None,
         is_whole: true,
         source_updated_at: Some("2026-11-01T10:00:00Z".parse().unwrap()),
     }

@@ -5,10 +5,12 @@
 #[path = "plans/watched.rs"]
 mod watched;
 
+use chrono::Utc;
 use mc_domain::policy::RetentionDays;
 use mc_domain::{
-    BundleId, BundleSection, DialogId, DocId, FileId, Handle, HandleKind, IngestRunId, PassageId,
-    ProjectId, RecordId, RecordKind, RepositoryId, SourceKind, TaskId,
+    BundleId, BundleSection, ClientSession, ClientSessionId, DialogId, DocId, FileId, Handle,
+    HandleKind, IngestRunId, PassageId, ProjectId, RecordId, RecordKind, RepositoryId, SourceKind,
+    TaskId,
 };
 use mc_sanitizer::{Sanitized, mask};
 use mc_store::bundles::{BundleItem, NewBundle};
@@ -168,6 +170,8 @@ async fn recall(db: &mut Watched) {
         id: BundleId(id(10, 1)),
         project: SMALL,
         principal: "dev".into(),
+        session: Some(ClientSession { id: ClientSessionId::generate(), started_at: Utc::now() }),
+        is_control: false,
         request: serde_json::json!({}),
         confidence: 0.5,
         token_count: 100,

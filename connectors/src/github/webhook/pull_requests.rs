@@ -32,6 +32,8 @@ struct PullRequestFields {
     head: Branch,
     base: Branch,
     html_url: Option<String>,
+    created_at: Option<String>,
+    closed_at: Option<String>,
     updated_at: Option<String>,
 }
 
@@ -80,6 +82,9 @@ pub(super) fn parse(event_type: &str, body: Body) -> Result<Event, ParseError> {
         url: field::web_url(fields.html_url),
         reviews: review.and_then(ReviewFields::review).into_iter().collect(),
         comment,
+        opened_at: field::optional_time(fields.created_at.as_deref()),
+        closed_at: field::optional_time(fields.closed_at.as_deref()),
+        merged_at: field::optional_time(fields.merged_at.as_deref()),
         updated_at: field::optional_time(fields.updated_at.as_deref()),
     };
     Ok(Event::PullRequest(pull_request.truncated()?))

@@ -91,6 +91,7 @@ fn issue_has_its_present_fields() {
         r#"{{"action": "opened", "issue": {{"number": 12, "title": "It breaks", "state": "open",
         "assignee": null, "assignees": [{{"login": "vera"}}], "labels": [{{"name": "bug"}}],
         "html_url": "https://git.example.org/octocat/hello/issues/12",
+        "created_at": "2026-01-01T00:00:00Z", "closed_at": "2026-01-02T03:04:05Z",
         "updated_at": "2026-01-02T03:04:05Z"}}, {REPOSITORY}}}"#
     );
     let expected = Issue {
@@ -103,6 +104,8 @@ fn issue_has_its_present_fields() {
             "GitHub issue",
             Some("https://git.example.org/octocat/hello/issues/12".to_owned()),
         ),
+        opened_at: field::time("2026-01-01T00:00:00Z"),
+        closed_at: field::time("2026-01-02T03:04:05Z"),
         updated_at: field::time("2026-01-02T03:04:05Z"),
         is_whole: true,
         comment: None,

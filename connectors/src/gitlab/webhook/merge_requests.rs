@@ -32,6 +32,7 @@ struct MergeRequestFields {
     merge_commit_sha: Option<String>,
     squash_commit_sha: Option<String>,
     url: Option<String>,
+    created_at: Option<String>,
     updated_at: Option<String>,
 }
 
@@ -77,6 +78,10 @@ pub(super) fn parse(body: Body) -> Result<Event, ParseError> {
         url: field::web_url(fields.url),
         reviews: reviews.collect(),
         comment: None,
+        opened_at: field::optional_time(fields.created_at),
+        // GitLab sends neither time: the event of the closing or the merge has its own.
+        closed_at: None,
+        merged_at: None,
         updated_at,
     };
     Ok(Event::PullRequest(pull_request.truncated()?))
@@ -137,7 +142,7 @@ mod tests {
             "source_branch": "CS-214", "target_branch": "main", "last_commit": {{"id": "{}"}},
             "merge_commit_sha": "{}",
             {attributes} "url": "https://git.example.org/group/x/-/merge_requests/5",
-            "updated_at": "2026-01-02 03:04:05 UTC"}}, "user": {{"username": "vera"}}, {rest}
+            "created_at": "2026-01-01 00:00:00 UTC", "updated_at": "2026-01-02 03:04:05 UTC"}}, "user": {{"username": "vera"}}, {rest}
             "project": {{"path_with_namespace": "group/x"}}}}"#,
             "ab".repeat(20),
             "ef".repeat(20)
@@ -162,6 +167,9 @@ mod tests {
             tasks: ["group/x#7", "CS-214"].map(str::to_owned).into(),
             reviews: Vec::new(),
             comment: None,
+            opened_at: field::time("2026-01-01T00:00:00Z"),
+            closed_at: None,
+            merged_at: None,
             updated_at: field::time("2026-01-02T03:04:05Z"),
         };
         assert_eq!(parsed(r#""state": "opened", "action": "open","#, ""), expected);

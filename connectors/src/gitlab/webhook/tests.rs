@@ -58,6 +58,7 @@ fn issue_has_its_present_fields() {
     let body = r#""object_kind": "issue", "event_type": "issue", "object_attributes": {
         "iid": 23, "title": "It breaks", "state": "opened", "action": "update",
         "confidential": false, "url": "https://git.example.org/group/sub/project/-/issues/23",
+        "created_at": "2026-01-01 00:00:00 UTC", "closed_at": "2026-01-02 03:04:05 UTC",
         "updated_at": "2026-01-02 03:04:05 UTC"},
         "labels": [{"title": "API"}], "assignees": [{"name": "Vera", "username": "vera"}]"#;
     let issue = Event::Issue(Issue {
@@ -70,6 +71,8 @@ fn issue_has_its_present_fields() {
             "GitLab issue",
             Some("https://git.example.org/group/sub/project/-/issues/23".to_owned()),
         ),
+        opened_at: field::time("2026-01-01T00:00:00Z"),
+        closed_at: field::time("2026-01-02T03:04:05Z"),
         updated_at: field::time("2026-01-02T03:04:05Z"),
         is_whole: true,
         comment: None,

@@ -17,6 +17,8 @@ fn issue_has_its_present_fields() {
         "issue": {"id": "1", "key": "CS-214", "self": "https://jira.example.org/rest/api/2/issue/1",
         "fields": {"summary": "It breaks", "status": {"name": "In Progress"},
         "assignee": {"name": "vera", "displayName": "Vera B"}, "labels": ["a", "b"],
+        "created": "2026-01-01T00:00:00.000+0000",
+        "resolutiondate": "2026-01-02T03:04:00.000+0000",
         "updated": "2026-01-02T03:04:05.000+0000"}}}"#;
     let issue = Event::Issue(Issue {
         external_id: "CS-214".to_owned(),
@@ -28,6 +30,8 @@ fn issue_has_its_present_fields() {
             "Jira issue",
             Some("https://jira.example.org/browse/CS-214".to_owned()),
         ),
+        opened_at: field::time("2026-01-01T00:00:00Z"),
+        closed_at: field::time("2026-01-02T03:04:00Z"),
         updated_at: field::time("2026-01-02T03:04:05Z"),
         is_whole: true,
         comment: None,

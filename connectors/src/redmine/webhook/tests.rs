@@ -19,6 +19,8 @@ fn expected() -> Issue {
         assignee: Some("Vera B".to_owned()),
         labels: Vec::new(),
         links: Vec::new(),
+        opened_at: field::time("2026-01-01T00:00:00Z"),
+        closed_at: field::time("2026-01-02T03:04:05Z"),
         updated_at: field::time("2026-01-02T03:04:05Z"),
         is_whole: true,
         comment: None,
@@ -30,7 +32,8 @@ fn native_webhook_has_an_issue() {
     let body = r#"{"type": "issue.updated", "timestamp": "2026-01-02T03:04:06Z", "data": {
         "issue": {"id": 191, "project": {"id": 1, "name": "Shop"}, "subject": "It breaks",
         "status": {"id": 1, "name": "New"}, "assigned_to": {"id": 5, "name": "Vera B"},
-        "is_private": false, "updated_on": "2026-01-02T03:04:05Z"}}}"#;
+        "is_private": false, "created_on": "2026-01-01T00:00:00Z",
+        "closed_on": "2026-01-02T03:04:05Z", "updated_on": "2026-01-02T03:04:05Z"}}}"#;
     assert_eq!(parsed(body), Ok(("issue.updated".to_owned(), Event::Issue(expected()))));
 }
 
@@ -39,6 +42,7 @@ fn plugin_webhook_has_an_issue_and_its_address() {
     let body = r#"{"payload": {"action": "opened", "url": "https://redmine.example.org/issues/191",
         "issue": {"id": 191, "subject": "It breaks", "status": {"id": 1, "name": "New"},
         "assignee": {"login": "vera", "firstname": "Vera", "lastname": "B"},
+        "created_on": "2026-01-01T00:00:00Z", "closed_on": "2026-01-02T03:04:05Z",
         "updated_on": "2026-01-02T03:04:05Z"}}}"#;
     let page = "https://redmine.example.org/issues/191".to_owned();
     let issue = Issue { links: field::links("Redmine issue", Some(page)), ..expected() };

@@ -23,6 +23,8 @@ fn app_webhook_has_an_issue() {
         assignee: None,
         labels: Vec::new(),
         links: Vec::new(),
+        opened_at: None,
+        closed_at: None,
         updated_at: field::time("2026-01-02T03:04:05Z"),
         is_whole: false,
         comment: None,
@@ -35,11 +37,14 @@ fn app_webhook_has_an_issue() {
 fn app_webhook_has_the_state_as_a_change() {
     let updated = issue(
         r#"{"event": "issueUpdated", "id": "SP-7", "summary": "T", "updated": 1767323045000,
+        "created": 1767323040000, "resolved": 1767323045000,
         "changedFields": [{"name": "State", "oldValue": null, "value": {"name": "Done"}},
         {"name": "Assignee", "value": {"login": "vera", "fullName": "Vera B"}}]}"#,
     );
     assert_eq!(updated.status.as_deref(), Some("Done"));
     assert_eq!(updated.assignee.as_deref(), Some("Vera B"));
+    assert_eq!(updated.opened_at, field::time("2026-01-02T03:04:00Z"));
+    assert_eq!(updated.closed_at, field::time("2026-01-02T03:04:05Z"));
     assert_eq!(updated.updated_at, field::time("2026-01-02T03:04:05Z"));
 }
 

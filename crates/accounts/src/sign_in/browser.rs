@@ -3,13 +3,13 @@
 use chrono::{TimeDelta, Utc};
 use hmac::{Hmac, Mac as _};
 use mc_auth::login::{
-    self, AuthorizationRequest, Callback, ExternalIdentity, Pending, ProviderName,
+    self, AuthorizationRequest, Callback, ExternalIdentity, HostAccount, Pending, ProviderName,
 };
 use mc_auth::secret::{LoginState, RefreshToken};
 use mc_contract::operations::user::User;
 use mc_domain::{AuditAction, Scopes, SessionId, UserId};
-use mc_store::Tx;
 use mc_store::sessions::{self, NewSession, Refresh};
+use mc_store::{Tx, accounts};
 use serde_json::json;
 use sha2::Sha256;
 
@@ -91,6 +91,9 @@ pub async fn finish_login(
         return Ok(FinishedLogin::NoAccount(identity.email));
     };
     tracing::info!(user.id = %user.id, provider = %name, "signed in");
+    if let Some(account) = &identity.account {
+        prove_account(sign_in, user.id, account).await?;
+    }
     let tx = sign_in.store().begin().await?;
     Ok(FinishedLogin::Session(start_session(tx, user.id).await?))
 }
@@ -124,6 +127,20 @@ async fn find_account(
         }
     }
     Ok(user.filter(|user| user.disabled_at.is_none()))
+}
+
+/// Stores the account at a git host with which the user signed in.
+async fn prove_account(
+    sign_in: &SignIn,
+    user: UserId,
+    HostAccount { host, login }: &HostAccount,
+) -> Result<(), Error> {
+    let mut tx = sign_in.store().begin().await?;
+    if !accounts::prove_provider_login(&mut tx, user, host, login).await? {
+        return Ok(());
+    }
+    let details = json!({ "change": "provider_login_proved", "host": host });
+    commit(tx, user, AuditAction::UserChanged, user, details).await
 }
 
 async fn start_session(mut tx: Tx, user: UserId) -> Result<RefreshToken, Error> {

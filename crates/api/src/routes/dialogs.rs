@@ -45,6 +45,8 @@ pub async fn create_dialog(
         replaces_any: here.allows(Permission::Curate),
         messages: dialog.messages.into_iter().map(message).collect(),
         distilled: dialog.distilled.map(Into::into),
+        outcome: dialog.outcome,
+        prompt_version: dialog.prompt_version.map(Into::into),
     };
     let saved = mc_memory::save_dialog(&here.memory, &request, ReviewStatus::Unreviewed).await;
     let saved = saved.map_err(|error| match error {

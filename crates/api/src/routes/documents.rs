@@ -5,7 +5,7 @@ use axum::extract::State;
 use mc_contract::operations::document::{Document, DocumentQuery, DocumentSummary, DocumentsQuery};
 use mc_contract::operations::page::{Page, page};
 use mc_contract::text::{SourceReference, Title};
-use mc_domain::{Permission, ProjectId, UntrustedText};
+use mc_domain::{Permission, ProjectId, ReadKind, UntrustedText};
 use mc_memory::uses::Opened;
 use mc_store::Store;
 use mc_store::docs::{self, Doc};
@@ -37,6 +37,7 @@ pub async fn list_documents(
     let here = api.authorize(&caller, &query.project_key, Permission::Read).await?;
     let limit = query.limit.unwrap_or_default().get();
     let docs = docs::list(&here.store, here.project.id, query.cursor, limit).await?;
+    here.count_read(ReadKind::Document);
     let summaries: Vec<_> = docs.into_iter().map(|doc| document(doc).summary).collect();
     Ok(Json(page(summaries, limit, |doc| doc.id)))
 }
@@ -64,6 +65,7 @@ pub async fn open_document(
     };
     match found {
         Some(doc) => {
+            here.count_read(ReadKind::Document);
             here.note_opened(Opened::Doc(doc.id));
             Ok(Json(document(doc)))
         }

@@ -4,7 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use mc_contract::operations::passage::{Passage, PassagePath};
 use mc_contract::operations::project::ProjectQuery;
-use mc_domain::Permission;
+use mc_domain::{Permission, ReadKind};
 use mc_store::passages;
 
 use crate::ApiState;
@@ -35,7 +35,9 @@ pub async fn get_passage(
             .field("id")
             .hint("POST /search finds the current passages")
     };
-    Ok(Json(passage(found.ok_or_else(unknown)?)))
+    let found = found.ok_or_else(unknown)?;
+    here.count_read(ReadKind::Passage);
+    Ok(Json(passage(found)))
 }
 
 /// The passage as it is sent.

@@ -37,7 +37,8 @@ pub async fn list_pull_requests(
 
 /// Get a pull or merge request.
 ///
-/// Returns the pull request, the records about its commits, and its CI results.
+/// Returns the pull request, the records about its commits, its CI results, and the files that it
+/// changes, if an integration of the project reads its repository.
 #[utoipa::path(
     get, path = "/projects/{key}/pull-requests/{id}", tag = "pull-requests",
     params(PullRequestPath),

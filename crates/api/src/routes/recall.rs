@@ -64,6 +64,7 @@ fn domain_request(
     Ok(mc_memory::RecallRequest {
         project,
         principal: request.developer.map_or_else(|| principal.to_owned(), Into::into),
+        is_control: request.is_control,
         query: request.query.map(Into::into),
         task_external_id: request.task_external_id.map(Into::into),
         repo_path: request.repo_path.map(Into::into),

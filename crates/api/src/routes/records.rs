@@ -13,7 +13,7 @@ use mc_contract::operations::record::{
     Citation, CitedRecord, Record, RecordPath, RecordQuery, RecordVersion, RecordWithHistory,
     UpdateRecord,
 };
-use mc_domain::{Permission, RecordId};
+use mc_domain::{Permission, ReadKind, RecordId};
 use mc_memory::review::{self, Editor};
 use mc_memory::uses::Opened;
 use mc_store::projects::ProjectResource;
@@ -55,6 +55,7 @@ pub async fn list_records(
         source: query.source.map(Into::into),
     };
     let records = records::list(&ctx.store, ctx.project.id, &filter, query.cursor, limit).await?;
+    ctx.count_read(ReadKind::Record);
     let next_cursor = next_cursor(&records, limit, |record| record.id);
     Ok(Json(Page::new(cited(&ctx.store, records).await?, next_cursor)))
 }
@@ -74,6 +75,7 @@ pub async fn get_record(
 ) -> Result<Json<RecordWithHistory>, Problem> {
     let ctx = authorize(&api, &caller, id, Permission::Read).await?;
     let record = records::find(&ctx.store, id).await?.ok_or_else(|| unknown(id))?;
+    ctx.count_read(ReadKind::Record);
     ctx.note_opened(Opened::Record(id));
     let store = ctx.store;
     let versions = versions(&store, id).await?;

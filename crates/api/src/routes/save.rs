@@ -3,19 +3,22 @@
 use axum::Json;
 use axum::extract::State;
 use chrono::Utc;
+use http::StatusCode;
 use mc_contract::ValidationError;
 use mc_contract::number::UnitInterval;
 use mc_contract::operations::save::{
     JudgeScores, Redaction, SaveOutcome as Outcome, SaveRequest, SaveResponse,
 };
-use mc_domain::{Permission, Role, Trust, Visibility};
+use mc_domain::{ErrorKind, Permission, Role, Trust, Visibility};
 use mc_memory::bundle::rounded;
+use mc_memory::usage_log::{RefusedSave, note_refused_save};
 use mc_memory::{Decision, NewCitation, SaveOutcome};
 use mc_store::projects::Project;
 
 use super::records;
 use crate::ApiState;
 use crate::authenticate::Principal;
+use crate::authorize::ProjectContext;
 use crate::extract::JsonBody;
 use crate::openapi::Access;
 use crate::problem::Problem;
@@ -37,6 +40,29 @@ pub async fn save(
     JsonBody(request): JsonBody<SaveRequest>,
 ) -> Result<Json<SaveResponse>, Problem> {
     let here = api.authorize(&caller, &request.project_key, Permission::Propose).await?;
+    let refused = RefusedSave {
+        project: here.project.id,
+        kind: request.kind,
+        visibility: request.visibility(),
+    };
+    let request = accept(request, &here, &caller).inspect_err(|problem| {
+        let is_forbidden = problem.status() == StatusCode::FORBIDDEN;
+        let reason = if is_forbidden { ErrorKind::Forbidden } else { ErrorKind::Invalid };
+        note_refused_save(&here.memory, refused, reason);
+    })?;
+    let saved = mc_memory::save(&here.memory, &request).await?;
+    let is_stored = saved.decision.record().is_some();
+    let mut response = response(saved);
+    response.notes.extend(index_note(&here.memory.search.keyword.status()).filter(|_| is_stored));
+    Ok(Json(response))
+}
+
+/// Returns the request as the use-case takes it, or why the caller may not make it.
+fn accept(
+    request: SaveRequest,
+    here: &ProjectContext,
+    caller: &Principal,
+) -> Result<mc_memory::SaveRequest, Problem> {
     let saves_for_team = here.allows(Permission::Write);
     if let Some(field) = request.replacing_field() {
         if !saves_for_team {
@@ -48,12 +74,7 @@ pub async fn save(
             return Err(ValidationError::new(field, "is for records of the team").into());
         }
     }
-    let request = domain_request(request, &here.project, &caller, saves_for_team)?;
-    let saved = mc_memory::save(&here.memory, &request).await?;
-    let is_stored = saved.decision.record().is_some();
-    let mut response = response(saved);
-    response.notes.extend(index_note(&here.memory.search.keyword.status()).filter(|_| is_stored));
-    Ok(Json(response))
+    Ok(domain_request(request, &here.project, caller, saves_for_team)?)
 }
 
 /// Returns the note about a saved record that keyword search does not find yet.

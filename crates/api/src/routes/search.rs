@@ -11,7 +11,7 @@ use mc_contract::operations::search::{
     Adjustment, Explanation, RetrieverScore, SearchRequest, SearchResponse, SearchResult,
     SymbolMatch,
 };
-use mc_domain::{Permission, ProjectId};
+use mc_domain::{Permission, ProjectId, ReadKind};
 use mc_memory::Found;
 use mc_search::{Explain, Hit, Options, Query};
 use mc_store::passages::{Passage, PassageFilter};
@@ -44,6 +44,7 @@ pub async fn search(
     let request = domain_request(request, here.project.id)?;
     let found = Box::pin(mc_memory::search(&here.memory, &request)).await?;
     let matched = symbol_match::matches(&here.store, &request.query, &found.hits).await?;
+    here.count_read(ReadKind::Search);
     let Found { hits, linked, own_proposals, degraded } = found;
     let result = |(hit, matched_symbol): (Hit, Option<SymbolMatch>)| {
         let id = hit.passage.indexed.id;

@@ -7,7 +7,7 @@ use mc_accounts::{invitations, offboarding, users};
 use mc_contract::operations::page::{Page, page};
 use mc_contract::operations::user::{
     CreateInvitation, CreateUser, CurrentUser, Invitation, OffboardResponse, OffboardUser,
-    UpdateUser, User, UserPath, UserQuery,
+    ProviderLogin, ProviderLoginPath, SetProviderLogin, UpdateUser, User, UserPath, UserQuery,
 };
 use mc_contract::text::Login;
 use mc_store::accounts;
@@ -162,5 +162,61 @@ pub async fn revoke_user_sessions(
 ) -> Result<StatusCode, Problem> {
     caller.require_interactive()?;
     users::revoke_sessions(&api.store, &caller, login.as_str()).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// List the logins of a user at providers. For the user, and for service administrators.
+///
+/// Authors of pull requests are recognized by them. A sign-in with GitHub sets the one there.
+#[utoipa::path(
+    get, path = "/users/{login}/provider-logins", tag = "accounts", params(UserPath),
+    extensions(("x-access" = json!(Access::Credential))),
+    responses((status = 200, description = "By host", body = Page<ProviderLogin>))
+)]
+pub async fn list_provider_logins(
+    State(api): State<ApiState>,
+    caller: Principal,
+    PathParams(UserPath { login }): PathParams<UserPath>,
+) -> Result<Json<Page<ProviderLogin>>, Problem> {
+    let logins = users::list_provider_logins(&api.store, &caller, login.as_str()).await?;
+    Ok(Json(Page::new(logins, None)))
+}
+
+/// Set the login of a user at a provider. For service administrators.
+///
+/// A user has one login at a host, and a login there belongs to one user.
+#[utoipa::path(
+    put, path = "/users/{login}/provider-logins/{host}", tag = "accounts",
+    params(ProviderLoginPath), request_body = SetProviderLogin,
+    extensions(("x-access" = json!(Access::ServiceAdmin))),
+    responses((status = 200, description = "The login", body = ProviderLogin))
+)]
+pub async fn set_provider_login(
+    State(api): State<ApiState>,
+    caller: Principal,
+    PathParams(ProviderLoginPath { login, host }): PathParams<ProviderLoginPath>,
+    JsonBody(request): JsonBody<SetProviderLogin>,
+) -> Result<Json<ProviderLogin>, Problem> {
+    caller.require_service_admin()?;
+    let place = (login.as_str(), &host);
+    Ok(Json(users::set_provider_login(&api.store, &caller, place, &request).await?))
+}
+
+/// Delete the login of a user at a provider. For the user, and for service administrators.
+///
+/// The next sign-in with that account sets it again.
+#[utoipa::path(
+    delete, path = "/users/{login}/provider-logins/{host}", tag = "accounts",
+    params(ProviderLoginPath),
+    extensions(("x-access" = json!(Access::Interactive))),
+    responses((status = 204, description = "Deleted"))
+)]
+pub async fn delete_provider_login(
+    State(api): State<ApiState>,
+    caller: Principal,
+    PathParams(ProviderLoginPath { login, host }): PathParams<ProviderLoginPath>,
+) -> Result<StatusCode, Problem> {
+    caller.require_interactive()?;
+    users::delete_provider_login(&api.store, &caller, (login.as_str(), &host)).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -36,4 +36,5 @@ mod search;
 mod service;
 mod task_comment;
 mod tasks;
+mod usage;
 mod webhooks;

@@ -527,3 +527,59 @@ async fn page_events_delete_synced_pages_or_request_a_sync() {
     let left = "select string_agg(source, ' ' order by source) from docs where doc_id = '98'";
     assert_eq!(api.text(left).await, "tracker:ours wiki:sent");
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn pull_request_has_its_times_and_the_reason_for_missing_files() {
+    let api = TestApi::start().await;
+    let _work = api.work();
+    let webhook = webhook(&api, "github").await;
+    let mut opened = pull("opened", &sha("1"), 0);
+    opened["pull_request"]["created_at"] = json!("2026-11-20T09:00:00Z");
+    let mut merged = pull("closed", &sha("1"), 5);
+    merged["pull_request"]["closed_at"] = json!("2026-11-20T10:04:30Z");
+    merged["pull_request"]["merged_at"] = json!("2026-11-20T10:04:29Z");
+    deliver(&api, &webhook, &[("pull_request", opened), ("pull_request", merged)]).await;
+    let list = api.get("/projects/shop/pull-requests").await.ok();
+    let found = &list["items"][0];
+    assert_eq!(found["opened_at"], "2026-11-20T09:00:00Z", "{found}");
+    assert_eq!(found["closed_at"], "2026-11-20T10:04:30Z");
+    assert_eq!(found["merged_at"], "2026-11-20T10:04:29Z");
+    let path = format!("/projects/shop/pull-requests/{}", found["id"].as_str().unwrap());
+    let files = api.get(&path).await.ok()["files"].clone();
+    assert_eq!(files["items"], json!([]));
+    assert!(files["error"].as_str().unwrap().contains("no integration"), "{files}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn end_without_a_time_of_its_own_is_the_first_closed_state() {
+    let api = TestApi::start().await;
+    let _work = api.work();
+    let webhook = webhook(&api, "github").await;
+    let later = pull("closed", &sha("1"), 9);
+    let events = [pull("opened", &sha("1"), 0), pull("closed", &sha("1"), 5), later];
+    let events: Vec<_> = events.into_iter().map(|event| ("pull_request", event)).collect();
+    deliver(&api, &webhook, &events).await;
+    let times = "select concat_ws(' ', closed_at = '2026-11-20 10:05:00Z', closed_at = merged_at,
+        opened_at is null) from pull_requests";
+    assert_eq!(api.text(times).await, "t t t");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn issue_has_its_times_and_loses_the_end_when_reopened() {
+    let api = TestApi::start().await;
+    let _work = api.work();
+    let webhook = webhook(&api, "github").await;
+    let issue = |state: &str, closed_at: Value, minute: u32| {
+        json!({ "action": "edited", "repository": repository(), "issue": {
+            "number": 7, "title": "It hangs", "state": state, "updated_at": at(minute),
+            "created_at": "2026-11-20T09:00:00Z", "closed_at": closed_at } })
+    };
+    let closed = issue("closed", json!(at(5)), 5);
+    deliver(&api, &webhook, &[("issues", issue("open", Value::Null, 0)), ("issues", closed)]).await;
+    let task = || api.get("/tasks/shop%2Fcore%237?project_key=shop");
+    let found = task().await.ok();
+    assert_eq!(found["opened_at"], "2026-11-20T09:00:00Z", "{found}");
+    assert_eq!(found["closed_at"], at(5));
+    deliver(&api, &webhook, &[("issues", issue("open", Value::Null, 6))]).await;
+    assert_eq!(task().await.ok().get("closed_at"), None);
+}

@@ -23,6 +23,7 @@ type Client = BasicClient<EndpointSet, EndpointNotSet, EndpointNotSet, EndpointN
 #[derive(Debug)]
 pub(super) struct Github {
     name: ProviderName,
+    web: Url,
     client: Client,
     web_http: Http,
     api_http: Http,
@@ -35,6 +36,7 @@ pub(super) struct Github {
 #[derive(Deserialize)]
 struct User {
     id: u64,
+    login: String,
 }
 
 #[derive(Deserialize)]
@@ -64,6 +66,7 @@ impl Github {
         };
         Ok(Self {
             name: name.clone(),
+            web: web.clone(),
             client,
             web_http: Http::new(web, None).map_err(|error| error.of(name))?,
             api_http: Http::new(api, None).map_err(|error| error.of(name))?,
@@ -112,7 +115,8 @@ impl Github {
         let emails = self.api_http.get_json(self.emails.clone(), token, MEDIA_TYPE);
         let (user, emails) =
             tokio::try_join!(user, emails).map_err(|error| error.of(&self.name))?;
-        ExternalIdentity::new(&self.name, user.id.to_string(), primary(emails))
+        let identity = ExternalIdentity::new(&self.name, user.id.to_string(), primary(emails))?;
+        Ok(identity.with_account(&self.web, user.login))
     }
 }
 

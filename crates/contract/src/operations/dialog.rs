@@ -1,11 +1,11 @@
 //! `POST /dialogs`: conversations between a developer and an assistant.
 
-use mc_domain::{DialogId, MessageRole, QuarantineItemId};
+use mc_domain::{DialogId, DialogOutcome, MessageRole, QuarantineItemId};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::list::limited_nonempty;
-use crate::text::{IssueId, MessageText, Name, StatementText};
+use crate::text::{IssueId, MessageText, Name, PromptVersion, StatementText};
 use crate::{ProjectKey, Request};
 
 /// A dialog to store.
@@ -19,7 +19,9 @@ use crate::{ProjectKey, Request};
         {"role": "user", "content": "Why is the trigger delay nil?"},
         {"role": "assistant", "content": "delay_unit and trigger_delay_unit differ."}
     ],
-    "distilled": "The delay was nil because the two units differed."
+    "distilled": "The delay was nil because the two units differed.",
+    "outcome": "succeeded",
+    "prompt_version": "bugfix-7"
 }))]
 pub struct CreateDialog {
     /// Key of the project.
@@ -36,6 +38,10 @@ pub struct CreateDialog {
     pub messages: Vec<MessageInput>,
     /// The result of the dialog; only this is searched. Distilled from the messages when absent.
     pub distilled: Option<StatementText>,
+    /// How it ended; absent if it is not known.
+    pub outcome: Option<DialogOutcome>,
+    /// The version of the system prompt that it was held with.
+    pub prompt_version: Option<PromptVersion>,
 }
 
 impl Request for CreateDialog {}

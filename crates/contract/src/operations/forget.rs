@@ -56,7 +56,7 @@ impl Request for ForgetRequest {
 #[schema(example = json!({
     "dry_run": true, "deleted": ["019a0000-0000-7000-8000-000000000002"], "rolled_back": [],
     "reattributed": [], "restored": [], "dialogs": 0, "documents": 1, "files": 0,
-    "quarantine_items": 0
+    "quarantine_items": 0, "bundles": 12, "usage_rows": 30
 }))]
 pub struct ForgetResponse {
     /// Whether nothing was erased.
@@ -78,4 +78,10 @@ pub struct ForgetResponse {
     /// Deleted quarantine items of the user. Always 0 for a source: the source of an item is
     /// encrypted with it.
     pub quarantine_items: u64,
+    /// Deleted bundles of the user, with the requests of their recalls. Always 0 for a source.
+    #[serde(default)]
+    pub bundles: u64,
+    /// Deleted outcomes of saves, sessions, and counts of reads of the user. Always 0 for a source.
+    #[serde(default)]
+    pub usage_rows: u64,
 }

@@ -2,7 +2,8 @@
 
 use chrono::{DateTime, Utc};
 use mc_domain::{
-    CiConclusion, CiVerdict, PullRequestId, PullRequestReview, PullRequestState, RecordId,
+    CiConclusion, CiVerdict, FileChange, PullRequestId, PullRequestReview, PullRequestState,
+    RecordId,
 };
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
@@ -72,6 +73,12 @@ pub struct PullRequest {
     pub ci_status: Option<CiVerdict>,
     /// The project's tasks that it mentions.
     pub task_external_ids: Vec<String>,
+    /// When it was opened; absent if the host has not told it.
+    pub opened_at: Option<DateTime<Utc>>,
+    /// When it was closed or merged; absent while it is open.
+    pub closed_at: Option<DateTime<Utc>>,
+    /// When it was merged.
+    pub merged_at: Option<DateTime<Utc>>,
     /// When it last changed at the host.
     pub source_updated_at: DateTime<Utc>,
 }
@@ -96,7 +103,38 @@ pub struct CiRun {
     pub source_updated_at: DateTime<Utc>,
 }
 
-/// A pull request, its records and its CI results.
+/// The files that a pull request changes, as an integration read them from its host.
+#[skip_serializing_none]
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct ChangedFiles {
+    /// The last commit of the pull request at that time.
+    pub head_sha: String,
+    /// Whether `items` has all files: at most 300 are read.
+    pub is_complete: bool,
+    /// Why they were not read, or not again after a later commit.
+    pub error: Option<String>,
+    /// The files by path.
+    pub items: Vec<ChangedFile>,
+}
+
+/// A file that a pull request changes.
+#[skip_serializing_none]
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct ChangedFile {
+    /// Path in the repository.
+    pub path: String,
+    /// Path before a rename.
+    pub previous_path: Option<String>,
+    /// The kind of change.
+    pub status: FileChange,
+    /// Added lines; absent if the host does not tell.
+    pub additions: Option<i32>,
+    /// Deleted lines; absent if the host does not tell.
+    pub deletions: Option<i32>,
+}
+
+/// A pull request, its records, its CI results and its files.
+#[skip_serializing_none]
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[schema(example = json!({
     "id": "019a0000-0000-7000-8000-000000000006", "external_id": "acme/shop!88",
@@ -109,7 +147,12 @@ pub struct CiRun {
         "repository": "acme/shop", "sha": "4e5f6a7b", "name": "test", "conclusion": "success",
         "url": "https://git.example.org/acme/shop/runs/7",
         "source_updated_at": "2026-11-20T10:00:00Z"
-    }]
+    }],
+    "files": {
+        "head_sha": "0a1b2c3d", "is_complete": true,
+        "items": [{"path": "app/models/cart.rb", "status": "modified", "additions": 4,
+                   "deletions": 1}]
+    }
 }))]
 pub struct PullRequestWithRuns {
     /// The pull request.
@@ -119,4 +162,6 @@ pub struct PullRequestWithRuns {
     pub record_ids: Vec<RecordId>,
     /// CI results of the merge commit and of the last commit.
     pub ci_results: Vec<CiRun>,
+    /// The files that it changes; absent if nothing is known of them.
+    pub files: Option<ChangedFiles>,
 }

@@ -48,6 +48,10 @@ pub struct TaskInput {
     /// The tracker's labels.
     #[serde(default)]
     pub labels: ShortTexts,
+    /// When it was opened; an absent time keeps the stored one.
+    pub opened_at: Option<DateTime<Utc>>,
+    /// When it was closed.
+    pub closed_at: Option<DateTime<Utc>>,
     /// Links that the tracker names.
     #[serde(default, deserialize_with = "limited::<32, _, _>")]
     #[schema(max_items = 32)]
@@ -111,6 +115,12 @@ pub struct Task {
     pub labels: Vec<String>,
     /// Links that the tracker names.
     pub links: Vec<TaskLink>,
+    /// When it was opened; absent if the tracker has not told it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub opened_at: Option<DateTime<Utc>>,
+    /// When it was closed or resolved; absent while it is open.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub closed_at: Option<DateTime<Utc>>,
     /// When it last changed here.
     pub updated_at: DateTime<Utc>,
 }

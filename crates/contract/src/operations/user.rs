@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::number::{InvitationDays, PageLimit};
-use crate::text::{DisplayName, Email, Login};
+use crate::text::{DisplayName, Email, Login, ProviderHost, ProviderUser};
 use crate::{Request, ValidationError};
 
 /// A user to create.
@@ -176,4 +176,42 @@ pub struct CurrentUser {
     pub is_admin: bool,
     /// Scopes of the token.
     pub scopes: Vec<Scope>,
+}
+
+path! {
+    /// A user and the host of a provider, in a path.
+    ProviderLoginPath {
+        /// The user's login here.
+        login: Login,
+        /// Host of the provider's pages, such as `github.com`.
+        host: ProviderHost,
+    }
+}
+
+/// The login of a user at a provider.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(example = json!({"login": "vera-example"}))]
+pub struct SetProviderLogin {
+    /// The name of the user's account there, as pull requests have it.
+    pub login: ProviderUser,
+}
+
+impl Request for SetProviderLogin {}
+
+/// A login of a user at a provider, by which authors of pull requests are recognized.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[schema(example = json!({
+    "host": "github.com", "login": "vera-example", "is_proved": true,
+    "created_at": "2026-11-20T10:00:00Z"
+}))]
+pub struct ProviderLogin {
+    /// Host of the provider's pages.
+    pub host: String,
+    /// Name of the account there.
+    pub login: String,
+    /// Whether the user signed in with it; otherwise an administrator set it.
+    pub is_proved: bool,
+    /// When it was set.
+    pub created_at: DateTime<Utc>,
 }

@@ -23,6 +23,8 @@ vocabularies! {
         RecordsErased = "records.erased",
         /// A bundle was returned; `details.items` has its items.
         Recalled = "bundle.recalled",
+        /// A user searched or read items; `details` has the numbers of one hour.
+        MemoryRead = "memory.read",
         /// Feedback reported items of a bundle as used.
         FeedbackRecorded = "bundle.feedback_recorded",
         /// A dialog was saved.

@@ -49,6 +49,18 @@ vocabularies! {
         Merged = "merged",
     }
 
+    /// The change of a file by a pull or merge request.
+    FileChange, "status", {
+        /// The file is new.
+        Added = "added",
+        /// Its content or mode changed.
+        Modified = "modified",
+        /// The file was deleted.
+        Removed = "removed",
+        /// It has another path, and perhaps another content.
+        Renamed = "renamed",
+    }
+
     /// The review of a pull or merge request, over all reviewers.
     PullRequestReview, "review", {
         /// At least one reviewer approved and none requested changes.

@@ -89,6 +89,28 @@ vocabularies! {
         Tool = "tool",
     }
 
+    /// A kind of read that is counted.
+    ReadKind, "kind", {
+        /// A search.
+        Search = "search",
+        /// A record, or a page of the list of records.
+        Record = "record",
+        /// A document, or a page of the list of documents.
+        Document = "document",
+        /// A passage.
+        Passage = "passage",
+    }
+
+    /// How a dialog ended.
+    DialogOutcome, "outcome", {
+        /// The task was done.
+        Succeeded = "succeeded",
+        /// The result was wrong or of no use.
+        Failed = "failed",
+        /// The developer gave up.
+        Abandoned = "abandoned",
+    }
+
     /// The state of a quarantine item.
     QuarantineState, "state", {
         /// Awaits a decision.

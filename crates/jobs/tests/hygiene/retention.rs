@@ -37,7 +37,8 @@ async fn retention_deletes_old_data_of_its_project_only() {
                     (select count(*) from webhook_deliveries), (select count(*) from \
                     pull_requests))";
     let expected = json!({
-        "bundles": 1, "deleted_records": 1, "quarantine_items": 1, "decided_quarantine_items": 1,
+        "bundles": 1, "usage_data": 0, "deleted_records": 1, "quarantine_items": 1,
+        "decided_quarantine_items": 1,
         "webhook_deliveries": 1, "provider_data": 1, "hygiene_runs": 0,
         "audit_events": 0,
     });

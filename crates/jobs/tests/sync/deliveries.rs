@@ -49,6 +49,8 @@ fn issue(external_id: &str) -> Issue {
         assignee: None,
         labels: Vec::new(),
         links: Vec::new(),
+        opened_at: None,
+        closed_at: None,
         updated_at: None,
         is_whole: true,
         comment: None,

@@ -5,5 +5,6 @@ mod deliveries;
 mod fixture;
 mod issues;
 mod pages;
+mod pull_request_files;
 mod refs;
 mod task_comment;

@@ -9,8 +9,8 @@ use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use futures::Stream;
-use http::{HeaderMap, Method, StatusCode};
-use mc_domain::Caller;
+use http::{HeaderMap, HeaderValue, Method, StatusCode};
+use mc_domain::{Caller, ClientSession, ClientSessionId};
 use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
 use rmcp::transport::streamable_http_server::session::local::{
     LocalSessionManager, LocalSessionManagerError,
@@ -68,20 +68,28 @@ struct OpenSessions {
 struct OpenSession {
     caller: Option<Caller>,
     last_request: u64,
+    /// The session by which the Core knows it. The id of the protocol is a secret.
+    client_session: ClientSessionId,
     /// Cloned for each running request and each open stream, so its count shows whether it is idle.
     in_use: Arc<()>,
 }
 
-/// Runs a request as its caller, which [`Caller`] in its extensions names.
+/// Runs a request as its caller, which [`Caller`] in its extensions names. A request of a session
+/// that names no [`ClientSession`] gets that of the session.
 pub async fn run_as_caller(
     State(sessions): State<Arc<CallerSessions>>,
-    request: Request,
+    mut request: Request,
     next: Next,
 ) -> Response {
     let caller = request.extensions().get::<Caller>().copied();
     let is_delete = request.method() == Method::DELETE;
     // Protected before the request runs, so that a new session can't end this one meanwhile.
     let session = session_id(request.headers()).and_then(|id| sessions.hold(id, caller));
+    let (session, client_session) = session.unzip();
+    if let Some(id) = client_session {
+        let value = HeaderValue::try_from(id.to_string()).expect("a UUID is a header's value");
+        request.headers_mut().entry(ClientSession::HEADER).or_insert(value);
+    }
     let current = CurrentRequest { caller, is_rejected: Cell::new(false) };
     let run = async {
         let response = next.run(request).await;
@@ -119,10 +127,10 @@ impl CallerSessions {
 
     /// Protects a session of the caller from being ended for a new one, until the returned value is
     /// dropped. Returns `None` if there is no such session.
-    fn hold(&self, id: &str, caller: Option<Caller>) -> Option<Arc<()>> {
+    fn hold(&self, id: &str, caller: Option<Caller>) -> Option<(Arc<()>, ClientSessionId)> {
         let open = self.open();
         let own = open.sessions.get(id).filter(|session| session.caller == caller)?;
-        Some(Arc::clone(&own.in_use))
+        Some((Arc::clone(&own.in_use), own.client_session))
     }
 
     /// Closes a session that its caller no longer has. A task of its own does that, because the
@@ -167,7 +175,9 @@ impl OpenSessions {
             self.sessions.remove(replaced);
         }
         self.requests += 1;
-        let session = OpenSession { caller, last_request: self.requests, in_use: Arc::default() };
+        let client_session = ClientSessionId::generate();
+        let (last_request, in_use) = (self.requests, Arc::default());
+        let session = OpenSession { caller, last_request, client_session, in_use };
         self.sessions.insert(id, session);
         Ok(replaced)
     }

@@ -20,7 +20,8 @@ const TOKEN: &str = "Bearer secret";
 fn fake_api() -> Router {
     async fn recall(headers: HeaderMap, Json(body): Json<Value>) -> Json<Value> {
         let token = headers[header::AUTHORIZATION].to_str().expect("text");
-        let received = json!({"token": token, "project": body["project_key"]});
+        let session = headers.get("x-memory-copilot-session").map(|id| id.to_str().expect("text"));
+        let received = json!({"token": token, "project": body["project_key"], "session": session});
         Json(json!({"facts": [received], "few_shots": [], "links": [], "confidence": 0.0}))
     }
     Router::new().route("/recall", post(recall))
@@ -132,6 +133,38 @@ async fn session_of_older_revisions_spans_several_requests() {
     let listed = send(&app, &headers, &list).await;
     let tools = listed.message()["result"]["tools"].as_array().map(Vec::len);
     assert_eq!(tools, Some(crate::tools::TOOLS.len()), "{}", listed.body);
+}
+
+/// Returns the client session that the API receives with a call in a session.
+async fn client_session(app: &Router, session: &str) -> String {
+    let headers = [("authorization", TOKEN), ("mcp-session-id", session)];
+    let call = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {
+        "name": "recall", "arguments": {"query": "x", "project_key": "shop"}}});
+    let answer = send(app, &headers, &call).await;
+    let received = &answer.message()["result"]["structuredContent"]["facts"][0];
+    received["session"].as_str().unwrap_or_else(|| panic!("{}", answer.body)).to_owned()
+}
+
+#[tokio::test]
+async fn calls_in_a_session_name_one_client_session() {
+    let app = mounted();
+    let (one, other) = (open(&app).await, open(&app).await);
+    let named = client_session(&app, &one).await;
+    assert_eq!(client_session(&app, &one).await, named);
+    assert_ne!(client_session(&app, &other).await, named);
+    assert_ne!(named, one, "the id of the protocol is a secret");
+}
+
+#[tokio::test]
+async fn stateless_call_forwards_the_session_of_its_client() {
+    let call = stateless_recall(&json!({"query": "x", "project_key": "shop"}));
+    let id = "01890a5d-ac96-774b-bcce-b302099a8057";
+    let named = [STATELESS.as_slice(), &[("x-memory-copilot-session", id)]].concat();
+    for (headers, expected) in [(&STATELESS[..], Value::Null), (&named, json!(id))] {
+        let answer = send(&mounted(), headers, &call).await;
+        let received = &answer.message()["result"]["structuredContent"]["facts"][0];
+        assert_eq!(received["session"], expected, "{}", answer.body);
+    }
 }
 
 /// Returns the router as one caller sees it.

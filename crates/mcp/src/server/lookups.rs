@@ -1,28 +1,27 @@
 //! Resolution of arguments by the Core: handles of bundles, and absolute paths.
 
-use http::HeaderValue;
 use mc_domain::{Classified, ErrorKind, Handle, ProjectKey};
 use rmcp::model::JsonObject;
 use serde_json::{Value, json};
 
 use super::errors::CallError;
-use crate::core::{CoreCall, CoreClient, CoreError};
+use crate::core::{CoreCall, CoreClient, CoreError, Forwarded};
 use crate::tools::{self, FieldError, Handles, Reference, Tool, glob, project_of};
 
 /// Maximum number of handles or projects in an error or request.
 const NAMES_MAX: usize = 30;
 
-/// Core client with the credential and default project of one call.
+/// Core client with the forwarded headers and default project of one call.
 pub(super) struct CoreCaller<'a> {
     pub core: &'a CoreClient,
-    pub authorization: Option<&'a HeaderValue>,
+    pub headers: Forwarded<'a>,
     /// Default project of calls without one.
     pub project: Option<&'a ProjectKey>,
 }
 
 impl CoreCaller<'_> {
     pub(super) async fn send(&self, call: CoreCall) -> Result<Value, CoreError> {
-        self.core.send(call, self.authorization).await
+        self.core.send(call, self.headers).await
     }
 
     /// Sends a call; `None` if the Core responds that nothing was found.

@@ -28,6 +28,19 @@ pub enum Reject {
     Repetitive,
 }
 
+impl Reject {
+    /// Returns the name under which such notes are counted.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Empty => "empty",
+            Self::Placeholder => "placeholder",
+            Self::OnlySecrets => "only_secrets",
+            Self::TooShort => "too_short",
+            Self::Repetitive => "repetitive",
+        }
+    }
+}
+
 impl fmt::Display for Reject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

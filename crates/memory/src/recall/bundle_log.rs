@@ -12,8 +12,6 @@ use crate::bundle::{Bundle, LinkTarget, Statement, handles};
 use crate::write_queue::QueuedWrite;
 use crate::{Error, MemoryContext};
 
-const ATTEMPTS: u32 = 3;
-
 /// A bundle that was handed out and is to be written.
 pub(crate) struct IssuedBundle {
     store: Store,
@@ -32,6 +30,8 @@ pub(super) fn enqueue(
         id: bundle.id,
         project: request.project,
         principal: request.principal.clone(),
+        session: ctx.session,
+        is_control: request.is_control,
         request: query.request.clone(),
         confidence: bundle.confidence,
         token_count: i32::try_from(bundle.token_count).unwrap_or(i32::MAX),
@@ -39,23 +39,17 @@ pub(super) fn enqueue(
         items: items(bundle),
         handles: handles(bundle).in_order(),
     };
-    let mut handed_out = IssuedBundle { store: ctx.store.clone(), bundle: new };
-    let bundles = ctx.bundles.clone();
-    let has_items = !handed_out.bundle.items.is_empty();
-    ctx.bundle_writer.spawn(bundle.id, ctx.caller(request.project), has_items, async move {
-        for attempt in 1..=ATTEMPTS {
-            let (kept, work) = bundles.write(handed_out).await;
-            let Err(error) = kept else { return };
-            handed_out = work;
-            if attempt == ATTEMPTS {
-                tracing::error!(
-                    bundle.id = %handed_out.bundle.id,
-                    error = &error as &dyn std::error::Error,
-                    "writing a handed-out bundle failed"
-                );
-                return;
-            }
-            tokio::time::sleep(Duration::from_millis(200) * attempt).await;
+    let handed_out = IssuedBundle { store: ctx.store.clone(), bundle: new };
+    let (bundles, id) = (ctx.bundles.clone(), bundle.id);
+    // Handles of a bundle that is shown to no model are named by nobody.
+    let has_handles = !handed_out.bundle.items.is_empty() && !request.is_control;
+    ctx.bundle_writer.spawn(id, ctx.caller(request.project), has_handles, async move {
+        if let Err(error) = bundles.write_with_retries(handed_out).await {
+            tracing::error!(
+                bundle.id = %id,
+                error = &error as &dyn std::error::Error,
+                "writing a handed-out bundle failed"
+            );
         }
     });
 }

@@ -187,6 +187,7 @@ mod tests {
             signals: Vec::new(),
             limit: TokenBudget::default(),
             time_budget: Duration::from_millis(300),
+            is_control: false,
         }
     }
 

@@ -5,7 +5,7 @@ use mc_domain::{AuditAction, ProjectId, RecordId, Visibility};
 use mc_store::audit::{self, NewEvent};
 use mc_store::passages::{self, PassageSource};
 use mc_store::records::{self, AffectedRecords, Contributor};
-use mc_store::{Tx, citations, quarantine, repositories};
+use mc_store::{Tx, citations, quarantine, repositories, usage};
 use serde_json::json;
 
 use super::rollback::body_of_version;
@@ -30,6 +30,10 @@ pub async fn forget(
     erase_records(&mut tx, project, contributor, &mut report).await?;
     report.dialogs = records::forget_dialogs(&mut tx, project, contributor).await?;
     report.documents = records::forget_docs(&mut tx, project, contributor).await?;
+    if let Contributor::User(user) = contributor {
+        let erased = usage::erase(&mut tx, project, *user).await?;
+        (report.bundles, report.usage_rows) = (erased.bundles, erased.rows);
+    }
     if let Contributor::Source(source) = contributor {
         report.files = repositories::remove(&mut tx, project, source).await?;
     }
@@ -52,6 +56,8 @@ pub async fn forget(
         "documents": report.documents,
         "files": report.files,
         "quarantine_items": report.quarantine_items,
+        "bundles": report.bundles,
+        "usage_rows": report.usage_rows,
     });
     audit::record(&mut tx, NewEvent::new(AuditAction::RecordsErased, target).with(detail));
     tx.commit().await?;

@@ -60,6 +60,15 @@ impl Decision {
         }
     }
 
+    /// Returns the category of the reason why nothing was saved.
+    pub fn refusal(&self) -> Option<&'static str> {
+        match self {
+            Self::Rejected(reject) => Some(reject.as_str()),
+            Self::Quarantined(_) | Self::Forbidden => Some("policy"),
+            _ => None,
+        }
+    }
+
     /// Returns the value of the field `outcome`.
     pub fn as_str(&self) -> &'static str {
         match self {

@@ -243,6 +243,8 @@ async fn title_of_a_synced_task_is_part_of_the_query() {
         assignee: None,
         labels: vec![],
         links: vec![],
+        opened_at: None,
+        closed_at: None,
         is_whole: true,
         source_updated_at: None,
     };

@@ -126,6 +126,8 @@ impl World {
             developer: None,
             messages: vec![("assistant".into(), said.into())],
             distilled: None,
+            outcome: None,
+            prompt_version: None,
         }
     }
 
@@ -140,6 +142,7 @@ impl World {
     /// A recall without a query.
     pub fn empty_recall(&self) -> RecallRequest {
         RecallRequest {
+            is_control: false,
             project: self.project,
             principal: "bob".to_owned(),
             query: None,

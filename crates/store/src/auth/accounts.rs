@@ -1,6 +1,7 @@
-//! Users and their tokens.
+//! Users, their tokens and their logins at providers.
 
 mod offboarding;
+mod provider_logins;
 mod tokens;
 mod users;
 
@@ -11,6 +12,10 @@ use crate::row::read;
 use crate::{Result, Store};
 
 pub use offboarding::{LeftBehind, offboard};
+pub use provider_logins::{
+    delete_provider_login, delete_provider_logins, list_provider_logins, prove_provider_login,
+    set_provider_login,
+};
 pub use tokens::{NewToken, create_token, revoke, revoke_all_tokens, revoke_any, tokens};
 pub use users::{NewUser, UserUpdate, change, create, find, list};
 

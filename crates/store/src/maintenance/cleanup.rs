@@ -3,7 +3,7 @@
 use mc_domain::policy::RetentionDays;
 
 use crate::hygiene::mass_expiry;
-use crate::{Result, Store, audit, hygiene, vectors, webhooks};
+use crate::{Result, Store, audit, hygiene, usage, vectors, webhooks};
 
 /// Days that entries of the change feed are kept; a keyword index that did not follow for longer is
 /// rebuilt.
@@ -26,10 +26,13 @@ pub struct CleanupReport {
     pub logins: u64,
     /// Deleted audit events of the service and of deleted projects.
     pub events: u64,
+    /// Audit events of users' reads in one hour.
+    pub reads: u64,
 }
 
 /// Deletes outdated service data, passages of expired records, and expired previous secrets of
-/// webhooks. Other data of projects is deleted by their policies ([`hygiene::retention`]).
+/// webhooks, and audits reads. Other data of projects is deleted by their policies
+/// ([`hygiene::retention`]).
 pub async fn sweep(store: &Store) -> Result<CleanupReport> {
     let feed = prune_feed(store).await?;
     vectors::drop_orphaned_hnsw_indexes(store).await?;
@@ -47,7 +50,8 @@ pub async fn sweep(store: &Store) -> Result<CleanupReport> {
     webhooks::delete_expired_secrets(store).await?;
     hygiene::end_abandoned(store).await?;
     let events = prune_audits(store).await?;
-    Ok(CleanupReport { feed, suspended, expired, logins, events })
+    let reads = usage::audit_reads(store).await?;
+    Ok(CleanupReport { feed, suspended, expired, logins, events, reads })
 }
 
 /// Deletes old audit events of chains without a project, in one transaction each.

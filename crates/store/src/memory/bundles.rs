@@ -1,7 +1,8 @@
 //! Bundles: the results of recalls, their callers, and the items that were used.
 
 use mc_domain::{
-    AuditAction, BundleId, BundleSection, DialogId, DocId, Handle, PassageId, ProjectId, RecordId,
+    AuditAction, BundleId, BundleSection, ClientSession, DialogId, DocId, Handle, PassageId,
+    ProjectId, RecordId,
 };
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -21,6 +22,10 @@ pub struct NewBundle {
     pub project: ProjectId,
     /// The caller's login.
     pub principal: String,
+    /// Session of the recall, which is stored with its first bundle in the project.
+    pub session: Option<ClientSession>,
+    /// Whether the recall is of a control group: the caller shows it to no model.
+    pub is_control: bool,
     /// The sanitized request.
     pub request: serde_json::Value,
     /// Confidence of the result, 0 to 1.
@@ -50,8 +55,9 @@ pub struct BundleItem {
     pub score: f32,
 }
 
-/// Stores bundles of one caller and project with their items, counts a recall of each record in
-/// them, and extends the expiry of records without an explicit one. Call it once per transaction.
+/// Stores bundles of one caller and project with their items and sessions. Counts a recall of each
+/// record in them, and extends the expiry of records without an explicit one, except for bundles of
+/// a control group. Call it once per transaction.
 ///
 /// Repeating the call with stored bundles changes nothing. Nothing is stored for a deleted project;
 /// a deleted record or document only loses its reference.
@@ -85,21 +91,29 @@ async fn insert_rows(
     Ok(sqlx::query_scalar!(
         r#"with kept as (
              insert into bundles (id, project_id, principal, request, confidence, token_count,
-                 degraded, user_id)
+                 degraded, user_id, session_id, is_control)
              select new.id, p.id, new.principal, new.request, new.confidence, new.token_count,
-                 new.degraded, $6
+                 new.degraded, $6, new.session_id, new.is_control
              from projects p, jsonb_to_recordset($2) as new (
                  id uuid, principal text, request jsonb, confidence real, token_count int,
-                 degraded text[])
+                 degraded text[], session_id uuid, is_control boolean)
              where p.id = $1
-             on conflict (id) do nothing returning id),
+             on conflict (id) do nothing returning id, session_id, is_control),
+         session as (
+             insert into client_sessions (project_id, user_id, id, started_at)
+             select $1, $6, kept.session_id, min(new.session_started_at)
+             from kept join jsonb_to_recordset($2) as new (id uuid, session_started_at timestamptz)
+                 on new.id = kept.id
+             where kept.session_id is not null and $6::uuid is not null
+             group by kept.session_id order by kept.session_id
+             on conflict (project_id, user_id, id) do nothing),
          item as materialized (
-             select item.* from kept join jsonb_to_recordset($3) as item (
+             select item.*, kept.is_control from kept join jsonb_to_recordset($3) as item (
                  bundle_id uuid, position int, section text, record_id uuid, doc_id uuid,
                  passage_id uuid, score real, handle text) on item.bundle_id = kept.id),
          recalled as materialized (
              select record_id, count(distinct bundle_id)::int as hits from item
-             where record_id is not null group by record_id),
+             where record_id is not null and not is_control group by record_id),
          held as materialized (
              select r.id, recalled.hits,
                     coalesce((p.policy #>> array['ttl_days', r.kind])::int,
@@ -145,6 +159,9 @@ fn row(bundle: &NewBundle) -> Value {
         "confidence": bundle.confidence,
         "token_count": bundle.token_count,
         "degraded": bundle.degraded,
+        "session_id": bundle.session.map(|session| session.id),
+        "session_started_at": bundle.session.map(|session| session.started_at),
+        "is_control": bundle.is_control,
     })
 }
 
@@ -173,8 +190,11 @@ fn recalled(bundle: &NewBundle) -> NewEvent {
         json!([item.section.as_str(), of])
     };
     let items: Vec<_> = bundle.items.iter().map(part).collect();
-    let detail =
+    let mut detail =
         json!({ "items": items, "token_count": bundle.token_count, "by": bundle.principal });
+    if bundle.is_control {
+        detail["is_control"] = true.into();
+    }
     NewEvent::new(AuditAction::Recalled, bundle.id).with(detail)
 }
 
@@ -194,8 +214,8 @@ pub struct NamedItem {
 }
 
 /// Returns a bundle with its items in the order shown: the bundle with this id, or else the newest
-/// one with items. Only bundles of the store's principal in the project count; `None` if there is
-/// none.
+/// one with items that is not of a control group. Only bundles of the store's principal in the
+/// project count; `None` if there is none.
 pub async fn named_items(
     store: &Store,
     project: ProjectId,
@@ -206,8 +226,8 @@ pub async fn named_items(
         r#"with b as (
              select id from bundles
              where project_id = $1 and user_id = $2 and ($3::uuid is null or id = $3)
-               and ($3 is not null or exists (select from bundle_items i
-                   where i.bundle_id = bundles.id))
+               and ($3 is not null or not is_control and exists (
+                   select from bundle_items i where i.bundle_id = bundles.id))
              order by id desc limit 1)
            select b.id, i.handle as "handle?", i.record_id, i.doc_id, i.passage_id,
                   p.dialog_id as "dialog_id?"

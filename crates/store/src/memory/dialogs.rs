@@ -1,6 +1,6 @@
 //! Conversations between a developer and an assistant.
 
-use mc_domain::{DialogId, ProjectId, QuarantineItemId, TaskId, UserId};
+use mc_domain::{DialogId, DialogOutcome, ProjectId, QuarantineItemId, TaskId, UserId};
 use mc_sanitizer::Sanitized;
 
 use crate::{Result, Store, Tx};
@@ -27,6 +27,10 @@ pub struct NewDialog<'a> {
     pub messages: &'a [Message],
     /// The distilled text, by which search finds the dialog.
     pub distilled: &'a Sanitized,
+    /// How it ended; `None` keeps the stored outcome.
+    pub outcome: Option<DialogOutcome>,
+    /// Version of the prompt that it was held with; `None` keeps the stored one.
+    pub prompt_version: Option<&'a Sanitized>,
     /// Whether search may find the dialog, which then has a passage.
     pub is_searchable: bool,
     /// The author; the transaction's principal if absent.
@@ -45,12 +49,14 @@ pub async fn put(tx: &mut Tx, project: ProjectId, dialog: &NewDialog<'_>) -> Res
         .collect();
     tx.has_changed(sqlx::query!(
         "insert into dialogs (id, project_id, task_id, developer, messages, distilled, saved_by,
-             is_searchable)
-         values ($1, $2, $3, $4, $5, $6, $7, $9)
+             is_searchable, outcome, prompt_version)
+         values ($1, $2, $3, $4, $5, $6, $7, $9, $10, $11)
          on conflict (id) do update set
              task_id = coalesce(excluded.task_id, dialogs.task_id),
              developer = coalesce(excluded.developer, dialogs.developer),
              messages = excluded.messages, distilled = excluded.distilled,
+             outcome = coalesce(excluded.outcome, dialogs.outcome),
+             prompt_version = coalesce(excluded.prompt_version, dialogs.prompt_version),
              saved_by = excluded.saved_by, is_searchable = excluded.is_searchable,
                  updated_at = now(), sent_at = now()
          where dialogs.project_id = excluded.project_id
@@ -63,7 +69,9 @@ pub async fn put(tx: &mut Tx, project: ProjectId, dialog: &NewDialog<'_>) -> Res
         dialog.distilled.as_str(),
         dialog.saved_by.or(tx.principal()).map(|user| user.0),
         dialog.replaces_any,
-        dialog.is_searchable
+        dialog.is_searchable,
+        dialog.outcome.map(DialogOutcome::as_str),
+        dialog.prompt_version.map(Sanitized::as_str)
     ))
     .await
 }

@@ -1,5 +1,6 @@
-//! Pull and merge requests with their commits, reviews and tasks.
+//! Pull and merge requests with their commits, reviews, tasks and files.
 
+pub mod files;
 mod write;
 
 use std::collections::BTreeMap;
@@ -78,7 +79,7 @@ async fn select(
     let rows = sqlx::query!(
         r#"select c.id, c.external_id, c.title, c.state, c.author, c.head_sha, c.merge_sha,
                c.base_ref, c.url,
-               c.reviews, c.source_updated_at,
+               c.reviews, c.opened_at, c.closed_at, c.merged_at, c.source_updated_at,
                coalesce(mc.commit_ci_status(c.project_id, c.merge_sha),
                    mc.commit_ci_status(c.project_id, c.head_sha)) as ci,
                array(select t.external_id from pull_request_tasks l
@@ -104,7 +105,7 @@ async fn select(
         id: row.id.into(), external_id, title, state: word(&row.state)?, author, head_sha,
         merge_sha, base_ref, url, review_state: combine_reviews(row.reviews)?,
         ci_status: row.ci.as_deref().map(word).transpose()?, task_external_ids: row.tasks,
-        source_updated_at
+        opened_at, closed_at, merged_at, source_updated_at
     })
 }
 

@@ -34,6 +34,10 @@ pub struct NewTask {
     pub labels: Vec<String>,
     /// Links to pages about the task.
     pub links: Vec<TaskLink>,
+    /// When it was opened; an absent time keeps the stored one.
+    pub opened_at: Option<DateTime<Utc>>,
+    /// When it was closed.
+    pub closed_at: Option<DateTime<Utc>>,
     /// Whether these are all fields. If not, absent ones keep their value.
     pub is_whole: bool,
     /// The tracker's time of this state; now if absent.
@@ -46,14 +50,18 @@ pub async fn upsert(tx: &mut Tx, project: ProjectId, task: &NewTask) -> Result<U
     // An unchanged state still updates its time: older states may arrive later.
     let row = sqlx::query!(
         r#"insert into tasks as t (id, project_id, external_id, title, status, assignee, labels,
-               links, source_updated_at)
-           values ($1, $2, $3, $4, coalesce($5, 'unknown'), $6, $7, $8, coalesce($9, now()))
+               links, source_updated_at, opened_at, closed_at)
+           values ($1, $2, $3, $4, coalesce($5, 'unknown'), $6, $7, $8, coalesce($9, now()), $11,
+               $12)
            on conflict (project_id, external_id) do update set
-               (title, status, assignee, labels, links, source_updated_at, updated_at) = (
-                   select n.title, n.status, n.assignee, n.labels, n.links,
+               (title, status, assignee, labels, links, opened_at, closed_at, source_updated_at,
+                updated_at) = (
+                   select n.title, n.status, n.assignee, n.labels, n.links, n.opened_at,
+                       n.closed_at,
                        excluded.source_updated_at,
                        case when n is distinct from
-                           row (t.title, t.status, t.assignee, t.labels, t.links)
+                           row (t.title, t.status, t.assignee, t.labels, t.links, t.opened_at,
+                               t.closed_at)
                        then statement_timestamp() else t.updated_at end
                    from (select excluded.title,
                        case when $10 or $5 is not null then excluded.status else t.status
@@ -62,7 +70,10 @@ pub async fn upsert(tx: &mut Tx, project: ProjectId, task: &NewTask) -> Result<U
                            end as assignee,
                        case when $10 or cardinality($7::text[]) > 0 then excluded.labels
                            else t.labels end as labels,
-                       case when $10 or $8 <> '[]' then excluded.links else t.links end as links) n)
+                       case when $10 or $8 <> '[]' then excluded.links else t.links end as links,
+                       coalesce($11, t.opened_at) as opened_at,
+                       case when $10 or $12 is not null then excluded.closed_at
+                           else t.closed_at end as closed_at) n)
            where (excluded.source_updated_at >= t.source_updated_at) is not false
            returning (xmax = 0) as "inserted!", updated_at = statement_timestamp() as "changed!""#,
         TaskId::generate().0,
@@ -74,7 +85,9 @@ pub async fn upsert(tx: &mut Tx, project: ProjectId, task: &NewTask) -> Result<U
         &task.labels,
         links,
         task.source_updated_at,
-        task.is_whole
+        task.is_whole,
+        task.opened_at,
+        task.closed_at
     )
     .fetch_optional(&mut *tx.0)
     .await?;
@@ -112,7 +125,8 @@ pub async fn mark_deleted(
          values ($1, $2, $3, 'deleted', $4)
          on conflict (project_id, external_id) do update set
              title = '', status = excluded.status, assignee = null, labels = '{}', links = '[]',
-             updated_at = now(), source_updated_at = excluded.source_updated_at
+             opened_at = null, closed_at = null, updated_at = now(),
+             source_updated_at = excluded.source_updated_at
          where (excluded.source_updated_at >= tasks.source_updated_at) is not false",
             TaskId::generate().0,
             project.0,
@@ -140,8 +154,7 @@ pub async fn mark_missing_deleted(
     let is_deleted = tx
         .has_changed(sqlx::query!(
             "update tasks set title = '', status = 'deleted', assignee = null, labels = '{}',
-             links = '[]',
-             updated_at = now()
+             links = '[]', opened_at = null, closed_at = null, updated_at = now()
          where project_id = $1 and external_id = $2 and (source_updated_at <= $3) is not false
              and integration_id = $4",
             project.0,
@@ -173,8 +186,8 @@ async fn delete_comments(tx: &mut Tx, project: ProjectId, external_id: &str) -> 
 pub async fn erase(tx: &mut Tx, project: ProjectId, external_id: &str) -> Result<Option<TaskId>> {
     let id = sqlx::query_scalar!(
         "update tasks set title = '', status = 'unknown', assignee = null, labels = '{}',
-             links = '[]', updated_at = now(), source_updated_at = greatest(source_updated_at,
-                 now())
+             links = '[]', opened_at = null, closed_at = null, updated_at = now(),
+             source_updated_at = greatest(source_updated_at, now())
          where project_id = $1 and external_id = $2 returning id",
         project.0,
         external_id
@@ -205,7 +218,8 @@ pub async fn ensure(tx: &mut Tx, project: ProjectId, external_id: &str) -> Resul
 /// Returns the task with this id at its tracker.
 pub async fn find(store: &Store, project: ProjectId, external_id: &str) -> Result<Option<Task>> {
     let row = sqlx::query!(
-        "select id, external_id, title, status, assignee, labels, links, updated_at
+        "select id, external_id, title, status, assignee, labels, links, opened_at, closed_at,
+             updated_at
          from tasks where project_id = $1 and external_id = $2",
         project.0,
         external_id
@@ -214,7 +228,7 @@ pub async fn find(store: &Store, project: ProjectId, external_id: &str) -> Resul
     .await?;
     read!(optional row => Task {
         id: row.id.into(), external_id, title, status, assignee, labels,
-        links: from_json("tasks.links", row.links)?, updated_at
+        links: from_json("tasks.links", row.links)?, opened_at, closed_at, updated_at
     })
 }
 

@@ -66,6 +66,16 @@ values (gen_random_uuid(), :project, 'duplicates', false);
 insert into duplicate_clusters (id, project_id, record_ids, content_hashes, similarity)
 values (gen_random_uuid(), :project, array[gen_random_uuid(), gen_random_uuid()], array['\x00', '\x01']::bytea[], 1);
 insert into exports (id, project_id, record_count, size_bytes, document) values (gen_random_uuid(), :project, 1, 1, '\x00');
+insert into save_outcomes (project_id, user_id, kind, visibility, outcome)
+values (:project, gen_random_uuid(), 'fact', 'team', 'created');
+insert into client_sessions (project_id, user_id, id, started_at)
+values (:project, gen_random_uuid(), gen_random_uuid(), now());
+insert into read_counts (project_id, user_id, kind, hour, count)
+values (:project, gen_random_uuid(), 'search', now(), 1);
+insert into pull_request_file_lists (pull_request_id, project_id, head_sha)
+select id, project_id, 'a' from pull_requests where project_id = :project;
+insert into pull_request_files (pull_request_id, project_id, path, status, diff)
+select pull_request_id, project_id, 'a.rs', 'modified', '+secret' from pull_request_file_lists where project_id = :project;
 insert into record_contributions (project_id, record_id, version) select project_id, id, 1
 from memory_records where project_id = :project;
 insert into teams (id, key, name) values (gen_random_uuid(), 'team-:n', '');

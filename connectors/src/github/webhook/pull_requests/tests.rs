@@ -7,7 +7,7 @@ fn parsed(kind: &str, action: &str, pull: &str, rest: &str) -> PullRequestEvent 
         "user": {{"login": "vera"}}, "head": {{"ref": "ABC-3-delay", "sha": "{}"}},
         "base": {{"ref": "main", "sha": "{}"}}, "merge_commit_sha": "{}", {pull}
         "html_url": "https://git.example.org/octocat/hello/pull/12",
-        "updated_at": "2026-01-02T03:04:05Z"}}}}"#,
+        "created_at": "2026-01-01T00:00:00Z", "updated_at": "2026-01-02T03:04:05Z"}}}}"#,
         "AB".repeat(20),
         "cd".repeat(20),
         "ef".repeat(20)
@@ -33,6 +33,9 @@ fn pull_request_has_its_present_fields() {
         tasks: ["octocat/hello#7", "CS-214", "ABC-3"].map(str::to_owned).into(),
         reviews: Vec::new(),
         comment: None,
+        opened_at: field::time("2026-01-01T00:00:00Z"),
+        closed_at: None,
+        merged_at: None,
         updated_at: field::time("2026-01-02T03:04:05Z"),
     };
     assert_eq!(open, expected);
@@ -46,6 +49,15 @@ fn only_a_merged_pull_request_has_a_merge_commit() {
     assert_eq!(parsed("pull_request_review", "submitted", at, "").state, PullRequestState::Merged);
     let closed = parsed("pull_request", "closed", r#""state": "closed", "merged": false,"#, "");
     assert_eq!((closed.state, closed.merge_sha), (PullRequestState::Closed, None));
+}
+
+#[test]
+fn pull_request_has_the_times_of_its_end() {
+    let times = r#""state": "closed", "closed_at": "2026-01-02T03:04:05Z",
+        "merged_at": "2026-01-02T03:04:04Z","#;
+    let merged = parsed("pull_request", "closed", times, "");
+    assert_eq!(merged.closed_at, field::time("2026-01-02T03:04:05Z"));
+    assert_eq!(merged.merged_at, field::time("2026-01-02T03:04:04Z"));
 }
 
 #[test]

@@ -24,12 +24,14 @@ const CURATED: [&str; 8] = [
     "hygiene_runs",
 ];
 /// Tables that are read-only for the service: SQL functions or background services write them.
-pub const READ_ONLY: [&str; 13] = [
+pub const READ_ONLY: [&str; 15] = [
     "policy_versions",
     "audit_checkpoints",
     "pull_requests",
     "pull_request_commits",
     "pull_request_tasks",
+    "pull_request_file_lists",
+    "pull_request_files",
     "pushed_commits",
     "ci_results",
     "doc_parts",
@@ -41,6 +43,9 @@ pub const READ_ONLY: [&str; 13] = [
 ];
 /// Tables in which the service may only update rows: background services insert and delete them.
 pub const CHANGED_ONLY: [&str; 2] = ["webhook_deliveries", "duplicate_clusters"];
+/// Tables with usage data: persons see their own rows, and maintainers all. The service adds rows
+/// of its user alone, and nothing changes one.
+const USAGE: [&str; 3] = ["save_outcomes", "client_sessions", "read_counts"];
 /// Tables with private data: `private_to` has the owner of a row.
 const PRIVATE: [&str; 7] = [
     "memory_records",
@@ -192,7 +197,8 @@ async fn reads(
     let seen = counts(&read(&world.as_seen_by(person, project), &sql).await?);
     let role = oracle::role(person, project);
     for (table, (all, own)) in &there {
-        if *own == 0 || own == all {
+        let sees_own_alone = USAGE.contains(&table.as_str()) && role < Some(Rank::Maintainer);
+        if !sees_own_alone && (*own == 0 || own == all) {
             return Err(format!(
                 "{table} has not rows of several projects: the probe is blind; add some in world"
             ));
@@ -227,6 +233,7 @@ fn counted(
                 Some((reader, private)) if private.contains(&table.as_str()) => {
                     format!("and coalesce(private_to = '{}', true)", reader.id)
                 }
+                Some((reader, _)) if USAGE.contains(&table.as_str()) => usage_of(reader, project),
                 _ => String::new(),
             };
             format!(
@@ -239,6 +246,15 @@ fn counted(
         "select string_agg(name || ' ' || n || ' ' || own, ',') from ({}) as counted",
         each.join(" union all ")
     )
+}
+
+/// Returns the condition for usage data that a person may see.
+fn usage_of(reader: &Person, project: Option<&Project>) -> String {
+    let role = project.and_then(|project| oracle::role(reader, project));
+    if role >= Some(Rank::Maintainer) {
+        return String::new();
+    }
+    format!("and user_id = '{}'", reader.id)
 }
 
 fn counts(text: &str) -> BTreeMap<String, (i64, i64)> {
@@ -312,29 +328,15 @@ async fn writes(
         let [table, what, state, rows] = words[..] else {
             return Err(format!("the probe itself failed: {noted}"));
         };
-        let least = match table {
-            _ if MANAGED.contains(&table) => Rank::Admin,
-            "quarantine_items" | "webhooks" | "webhook_deliveries" | "integrations"
-            | "hygiene_runs" => Rank::Maintainer,
-            "duplicate_clusters" | "task_comments" => Rank::Member,
-            _ => Rank::Agent,
-        };
         let is_fixed = READ_ONLY.contains(&table);
-        let may = role >= Some(least) && !is_fixed;
-        let least_to_add = match table {
-            // Operations of viewers are recorded, too.
-            "bundles" | "bundle_items" | "audit_events" => Rank::Viewer,
-            // Data of the team.
-            "memory_records" | "task_comments" => Rank::Member,
-            "webhooks" | "integrations" | "hygiene_runs" => Rank::Maintainer,
-            // Who makes a project has no role on it yet: the database does that by a function.
-            _ if MANAGED[1..].contains(&table) => Rank::Admin,
-            _ => Rank::Agent,
-        };
-        let may_add = role >= Some(least_to_add) && !is_fixed && !CHANGED_ONLY.contains(&table);
+        let may = role >= Some(least_role(table)) && !is_fixed;
+        // The copied row of usage data is another user's.
+        let is_addable = !is_fixed && !CHANGED_ONLY.contains(&table) && !USAGE.contains(&table);
+        let may_add = role >= Some(least_role_to_add(table)) && is_addable;
         let own = there[table].1;
         let is_right = match what {
             "change" | "remove" | "move" if is_fixed || table == "audit_events" => state == "42501",
+            "change" | "move" if USAGE.contains(&table) => state == "42501",
             "remove" if CHANGED_ONLY.contains(&table) => state == "42501",
             // The team's records among them are for people to take out.
             "remove" if table == "memory_records" && role == Some(Rank::Agent) => state == "42501",
@@ -407,4 +409,30 @@ async fn read(store: &Store, sql: &str) -> Result<String, Fault> {
 pub fn is_refused<T>(done: &Result<T, Error>) -> bool {
     let Err(Error::Statement(error)) = done else { return false };
     error.as_database_error().and_then(|e| e.code().map(|code| code == "42501")) == Some(true)
+}
+
+/// Returns the least role that changes and deletes rows of a table.
+fn least_role(table: &str) -> Rank {
+    match table {
+        _ if MANAGED.contains(&table) => Rank::Admin,
+        "quarantine_items" | "webhooks" | "webhook_deliveries" | "integrations"
+        | "hygiene_runs" => Rank::Maintainer,
+        _ if USAGE.contains(&table) => Rank::Maintainer,
+        "duplicate_clusters" | "task_comments" => Rank::Member,
+        _ => Rank::Agent,
+    }
+}
+
+/// Returns the least role that adds rows to a table.
+fn least_role_to_add(table: &str) -> Rank {
+    match table {
+        // Operations of viewers are recorded, too.
+        "bundles" | "bundle_items" | "audit_events" => Rank::Viewer,
+        // Data of the team.
+        "memory_records" | "task_comments" => Rank::Member,
+        "webhooks" | "integrations" | "hygiene_runs" => Rank::Maintainer,
+        // Who makes a project has no role on it yet: the database does that by a function.
+        _ if MANAGED[1..].contains(&table) => Rank::Admin,
+        _ => Rank::Agent,
+    }
 }

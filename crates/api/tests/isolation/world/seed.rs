@@ -218,6 +218,18 @@ fn changed(rows: &mut Rows, project: &Project) {
         &project.changes,
         |n, one| row![p, project.tasks[n % project.tasks.len()].name.as_str(), one.id],
     );
+    rows.each(
+        "pull_request_file_lists (pull_request_id, project_id, head_sha, error)",
+        &project.changes,
+        |_, Thing { id, mark, .. }| row![*id, p, head(mark), format!("error {mark}")],
+    );
+    rows.each(
+        "pull_request_files (pull_request_id, project_id, path, status, diff)",
+        &project.changes,
+        |_, Thing { id, mark, .. }| {
+            row![*id, p, format!("src/{mark}.rs"), "modified", format!("+{mark}")]
+        },
+    );
     rows.each("pushed_commits (project_id, sha, head_sha)", &project.changes, |_, one| {
         row![p, format!("before {}", one.mark), head(&one.mark)]
     });
@@ -365,6 +377,21 @@ fn used(rows: &mut Rows, project: &Project) {
         &project.bundles,
         |n, Thing { id, .. }| row![p, *id, project.records[n].id, "opened"],
     );
+    // Of a user who is no person of the world.
+    let user = project.bundles[0].id;
+    rows.each(
+        "save_outcomes (project_id, user_id, kind, visibility, outcome, record_id)",
+        &project.bundles,
+        |n, _| row![p, user, "fact", "team", "created", project.records[n].id],
+    );
+    rows.each(
+        "client_sessions (project_id, user_id, id, started_at)",
+        &project.bundles,
+        |_, Thing { id, .. }| row![p, user, *id, Plain("now()")],
+    );
+    rows.each("read_counts (project_id, user_id, kind, hour, count)", &project.bundles, |_, _| {
+        row![p, user, "search", Plain("now()"), Plain(1)]
+    });
     rows.each(
         "ingest_runs (id, project_id, repository_id, status, files_total, last_error)",
         &project.runs,

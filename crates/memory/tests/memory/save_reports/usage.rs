@@ -114,6 +114,9 @@ async fn merged_change_of_cited_code_counts_as_use() {
         merge_sha: Some(sha.clone()),
         base_ref: None,
         url: String::new(),
+        opened_at: None,
+        closed_at: None,
+        merged_at: None,
         tasks: Vec::new(),
         source_updated_at: Utc::now(),
     };

@@ -4,13 +4,15 @@ use mc_domain::policy::RetentionDays;
 use mc_domain::{AuditAction, ProjectId};
 
 use crate::audit::{self, Chain, NewEvent};
-use crate::{Result, Tx, ci_results, doc_parts, pull_requests, quarantine, webhooks};
+use crate::{Result, Tx, ci_results, doc_parts, pull_requests, quarantine, usage, webhooks};
 
 /// A category of data with a retention period.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RetentionCategory {
     /// Bundles with their items and feedback.
     Bundles,
+    /// Outcomes of saves, sessions of clients, and counts of reads; kept as long as bundles.
+    UsageData,
     /// Deleted and superseded records, which are purged.
     DeletedRecords,
     /// Undecided quarantine items: their content is deleted, the row stays.
@@ -19,7 +21,7 @@ pub enum RetentionCategory {
     DecidedQuarantineItems,
     /// Webhook deliveries.
     Deliveries,
-    /// Pull requests, pushed commits, CI results and deleted doc parts.
+    /// Pull requests, their old diffs, pushed commits, CI results and deleted doc parts.
     ProviderData,
     /// Hygiene runs with their findings.
     HygieneRuns,
@@ -33,6 +35,7 @@ impl RetentionCategory {
     /// from its first audit event on no save can record another.
     pub const ALL: &[Self] = &[
         Self::Bundles,
+        Self::UsageData,
         Self::DeletedRecords,
         Self::DecidedQuarantineItems,
         Self::Deliveries,
@@ -46,6 +49,7 @@ impl RetentionCategory {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Bundles => "bundles",
+            Self::UsageData => "usage_data",
             Self::DeletedRecords => "deleted_records",
             Self::QuarantineItems => "quarantine_items",
             Self::DecidedQuarantineItems => "decided_quarantine_items",
@@ -67,6 +71,7 @@ pub async fn purge(
 ) -> Result<u64> {
     match category {
         RetentionCategory::Bundles => purge_bundles(tx, project, days.bundles).await,
+        RetentionCategory::UsageData => usage::prune(tx, project, days.bundles).await,
         RetentionCategory::DeletedRecords => purge_removed(tx, project, days.deleted_records).await,
         RetentionCategory::QuarantineItems => expire_quarantine_items(tx, project).await,
         RetentionCategory::DecidedQuarantineItems => {

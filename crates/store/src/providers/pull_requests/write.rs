@@ -4,6 +4,7 @@ use chrono::{DateTime, Utc};
 use mc_domain::{ProjectId, PullRequestId, PullRequestReview, PullRequestState};
 use mc_sanitizer::Sanitized;
 
+use super::files;
 use crate::{Result, Tx, uses};
 
 /// Most reviewers stored per pull request.
@@ -31,6 +32,12 @@ pub struct NewPullRequest {
     pub base_ref: Option<String>,
     /// URL for people; may be empty.
     pub url: String,
+    /// When it was opened; an absent time keeps the stored one.
+    pub opened_at: Option<DateTime<Utc>>,
+    /// When it was closed or merged; if absent, the first closed state decides.
+    pub closed_at: Option<DateTime<Utc>>,
+    /// When it was merged; if absent, the first merged state decides.
+    pub merged_at: Option<DateTime<Utc>>,
     /// Ids of the mentioned tasks at their trackers.
     pub tasks: Vec<String>,
     /// The provider's time of this state.
@@ -58,14 +65,22 @@ pub async fn upsert(
     let stored = sqlx::query_scalar!(
         "insert into pull_requests as c (id, project_id, external_id, title, state, author,
              head_sha, merge_sha,
-             base_ref, url, source_updated_at)
-         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+             base_ref, url, source_updated_at, opened_at, closed_at, merged_at)
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12,
+             case when $5 <> 'open' then coalesce($13::timestamptz, $14, $11) end,
+             case when $5 = 'merged' then coalesce($14::timestamptz, $13, $11) end)
          on conflict (project_id, external_id) do update set
              title = excluded.title, state = excluded.state, author = coalesce(excluded.author,
                  c.author),
              head_sha = excluded.head_sha, merge_sha = excluded.merge_sha,
                  base_ref = excluded.base_ref,
-             url = excluded.url, source_updated_at = excluded.source_updated_at, updated_at = now()
+             url = excluded.url, source_updated_at = excluded.source_updated_at, updated_at = now(),
+             opened_at = coalesce(excluded.opened_at, c.opened_at),
+             -- Later events of a closed pull request have later times.
+             closed_at = case when $5 <> 'open' then coalesce($13::timestamptz, $14,
+                 case when c.state <> 'open' then c.closed_at end, $11) end,
+             merged_at = case when $5 = 'merged' then coalesce($14::timestamptz, $13,
+                 case when c.state = 'merged' then c.merged_at end, $11) end
          where (excluded.source_updated_at, array_position(array['open', 'closed', 'merged'],
              excluded.state))
              >= (c.source_updated_at, array_position(array['open', 'closed', 'merged'], c.state))
@@ -80,7 +95,10 @@ pub async fn upsert(
         pull_request.merge_sha,
         pull_request.base_ref,
         pull_request.url,
-        pull_request.source_updated_at
+        pull_request.source_updated_at,
+        pull_request.opened_at,
+        pull_request.closed_at,
+        pull_request.merged_at
     )
     .fetch_optional(&mut *tx.0)
     .await?;
@@ -89,7 +107,10 @@ pub async fn upsert(
         uses::record_merged(tx, project, sha).await?;
     }
     match stored {
-        Some(id) => put_tasks(tx, project, id, &pull_request.tasks).await?,
+        Some(id) => {
+            put_tasks(tx, project, id, &pull_request.tasks).await?;
+            files::request(tx, id).await?;
+        }
         None => set_author(tx, project, pull_request).await?,
     }
     Ok(stored.is_some())
@@ -191,7 +212,7 @@ pub async fn insert_pushed_commits(
 }
 
 /// Deletes old closed and merged pull requests and old pushed commits of a project, except those
-/// that records refer to.
+/// that records refer to, and old diffs of open pull requests.
 pub(crate) async fn prune(tx: &mut Tx, project: ProjectId) -> Result<u64> {
     let pull_requests = tx
         .count_changed(sqlx::query!(
@@ -219,5 +240,5 @@ pub(crate) async fn prune(tx: &mut Tx, project: ProjectId) -> Result<u64> {
             RETENTION_DAYS
         ))
         .await?;
-    Ok(pull_requests + pushed)
+    Ok(pull_requests + pushed + files::prune_diffs(tx, project).await?)
 }

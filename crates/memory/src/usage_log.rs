@@ -1,0 +1,159 @@
+//! Usage data, written after the response: outcomes of saves, sessions and numbers of reads. A
+//! process that is killed loses what it has queued for [`UsageWrite::MAX_DELAY`]; a request never
+//! waits for it, or fails because of it.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use chrono::Utc;
+use mc_domain::{
+    Classified as _, ClientSession, ErrorKind, ProjectId, ReadKind, RecordKind, Visibility,
+};
+use mc_store::Store;
+use mc_store::usage::{self, NewSaveOutcome};
+
+use crate::content_filter::ReviewStatus;
+use crate::save::{Decision, SaveOutcome, SaveRequest};
+use crate::write_queue::QueuedWrite;
+use crate::{Error, MemoryContext};
+
+/// An event to store for the user of the store.
+pub(crate) struct UsageWrite {
+    store: Store,
+    project: ProjectId,
+    session: Option<ClientSession>,
+    event: UsageEvent,
+}
+
+enum UsageEvent {
+    Saved(NewSaveOutcome),
+    Read(ReadKind),
+}
+
+/// Counts a read of the caller.
+pub fn note_read(ctx: &MemoryContext, project: ProjectId, kind: ReadKind) {
+    enqueue(ctx, project, UsageEvent::Read(kind));
+}
+
+/// A save that is refused before it is judged.
+#[derive(Debug, Clone, Copy)]
+pub struct RefusedSave {
+    /// Project of the save.
+    pub project: ProjectId,
+    /// Kind of the record.
+    pub kind: RecordKind,
+    /// Requested audience.
+    pub visibility: Visibility,
+}
+
+/// Stores the outcome of a save that the caller's role or a field of the request forbids.
+pub fn note_refused_save(ctx: &MemoryContext, save: RefusedSave, reason: ErrorKind) {
+    let RefusedSave { project, kind, visibility } = save;
+    let outcome = new_outcome(ctx, (kind, visibility), "rejected", Some(reason.as_str()));
+    enqueue(ctx, project, UsageEvent::Saved(outcome));
+}
+
+/// Stores the outcome of a save.
+pub(crate) fn note_saved(
+    ctx: &MemoryContext,
+    request: &SaveRequest,
+    review_status: ReviewStatus,
+    result: &Result<SaveOutcome, Error>,
+) {
+    let requested = (request.kind, request.visibility);
+    let mut new = match result {
+        Ok(SaveOutcome { decision, .. }) => NewSaveOutcome {
+            record: decision.record(),
+            quarantine_item: match decision {
+                Decision::Quarantined(id) => Some(*id),
+                _ => None,
+            },
+            ..new_outcome(ctx, requested, decision.as_str(), decision.refusal())
+        },
+        Err(error) => new_outcome(ctx, requested, "failed", Some(error.kind().as_str())),
+    };
+    if let ReviewStatus::Released(item) = review_status {
+        new.quarantine_item = Some(item);
+    }
+    enqueue(ctx, request.project, UsageEvent::Saved(new));
+}
+
+fn new_outcome(
+    ctx: &MemoryContext,
+    (kind, visibility): (RecordKind, Visibility),
+    outcome: &'static str,
+    reason: Option<&'static str>,
+) -> NewSaveOutcome {
+    NewSaveOutcome {
+        session: ctx.session.map(|session| session.id),
+        kind,
+        visibility,
+        outcome,
+        reason,
+        record: None,
+        quarantine_item: None,
+        saved_at: Utc::now(),
+    }
+}
+
+/// Background work has no user, and leaves no usage data.
+fn enqueue(ctx: &MemoryContext, project: ProjectId, event: UsageEvent) {
+    if ctx.store.principal().is_none() {
+        return;
+    }
+    let write = UsageWrite { store: ctx.store.clone(), project, session: ctx.session, event };
+    let queue = ctx.usage.clone();
+    ctx.bundle_writer.spawn_untracked(async move {
+        if let Err(error) = queue.write_with_retries(write).await {
+            tracing::error!(error = &error as &dyn std::error::Error, "writing usage data failed");
+        }
+    });
+}
+
+impl QueuedWrite for UsageWrite {
+    type Output = ();
+
+    const MAX_DELAY: Duration = Duration::from_secs(2);
+    const BATCH_MAX: usize = 1_000;
+
+    fn project(&self) -> ProjectId {
+        self.project
+    }
+
+    async fn write_one(&mut self) -> Result<(), Error> {
+        write_all(&[self]).await
+    }
+
+    async fn write_batch(group: &mut [Self]) -> Result<Vec<Result<(), Error>>, Error> {
+        let mut all: Vec<&Self> = group.iter().collect();
+        all.sort_by_key(|one| one.store.principal());
+        for of_user in all.chunk_by(|one, other| one.store.principal() == other.store.principal()) {
+            write_all(of_user).await?;
+        }
+        Ok(group.iter().map(|_| Ok(())).collect())
+    }
+}
+
+/// Writes events of one user in a transaction in the user's name.
+async fn write_all(of_user: &[&UsageWrite]) -> Result<(), Error> {
+    let Some(first) = of_user.first() else { return Ok(()) };
+    let (mut saves, mut reads) = (Vec::new(), BTreeMap::<ReadKind, i32>::new());
+    for write in of_user {
+        match &write.event {
+            UsageEvent::Saved(outcome) => saves.push(outcome),
+            UsageEvent::Read(kind) => *reads.entry(*kind).or_default() += 1,
+        }
+    }
+    let sessions: Vec<_> = of_user.iter().filter_map(|write| write.session).collect();
+    let mut tx = first.store.begin_frequent().await?;
+    if !sessions.is_empty() {
+        usage::insert_sessions(&mut tx, first.project, &sessions).await?;
+    }
+    if !saves.is_empty() {
+        usage::insert_save_outcomes(&mut tx, first.project, &saves).await?;
+    }
+    if !reads.is_empty() {
+        usage::insert_reads(&mut tx, first.project, &reads).await?;
+    }
+    Ok(tx.commit().await?)
+}
