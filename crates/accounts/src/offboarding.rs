@@ -31,6 +31,7 @@ pub async fn offboard(
     let tokens = accounts::revoke_all_tokens(&mut tx, user.id).await?;
     invitations::delete(&mut tx, user.id).await?;
     sessions::forget_identities(&mut tx, user.id).await?;
+    accounts::delete_provider_logins(&mut tx, user.id).await?;
     let disabled =
         UserUpdate { is_disabled: Some(true), is_admin: Some(false), ..UserUpdate::default() };
     accounts::change(&mut tx, &user.login, &disabled).await?;

@@ -136,6 +136,9 @@ async fn a_user_who_leaves_loses_access_and_private_records_and_hands_over_the_r
                        "owner": "Ann"});
     let owned = save(&api, &ann, owned).await;
 
+    let at_host = json!({"login": "ann-gh"});
+    api.put("/users/ann/provider-logins/github.com", at_host).await.ok();
+
     let unknown = json!({"successor_login": "nobody"});
     assert_eq!(api.post("/users/ann/offboard", unknown).await.fault(409), "successor_login");
     let left = api.post("/users/ann/offboard", json!({"successor_login": "vera"})).await.ok();
@@ -150,6 +153,7 @@ async fn a_user_who_leaves_loses_access_and_private_records_and_hands_over_the_r
         api.text("select count(*)::text from passages where private_to is not null").await,
         "0"
     );
+    assert_eq!(api.text("select count(*)::text from provider_logins").await, "0");
     assert_eq!(api.get(&format!("/records/{owned}")).await.ok()["owner"], "vera");
     assert_eq!(api.with(&vera).get("/projects/lab").await.ok()["role"], "admin");
     let members = api.get("/projects/shop/members").await.ok().to_string();

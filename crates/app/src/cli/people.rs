@@ -1,7 +1,7 @@
 //! Commands of users and teams.
 
 use clap::{Args, Subcommand};
-use mc_contract::text::{Login, TeamKey};
+use mc_contract::text::{Login, ProviderHost, TeamKey};
 use mc_domain::Role;
 
 use super::{ConsentArg, PageArgs, value_parser_of};
@@ -48,6 +48,33 @@ pub enum UsersCommand {
         /// Whether the account is disabled: it has no access until it is enabled again.
         #[arg(long, value_name = "true|false")]
         disabled: Option<bool>,
+    },
+    /// List a user's logins at providers such as github.com.
+    ProviderLogins {
+        /// The user's login.
+        #[arg(value_parser = Login::parse)]
+        login: Login,
+    },
+    /// Set the login of a user at a provider, by which the user's pull requests are recognized. A
+    /// sign-in with GitHub sets it, too.
+    SetProviderLogin {
+        /// The user's login.
+        #[arg(value_parser = Login::parse)]
+        login: Login,
+        /// Host of the provider's pages, such as github.com.
+        #[arg(value_parser = ProviderHost::parse)]
+        host: ProviderHost,
+        /// The user's login there.
+        provider_login: String,
+    },
+    /// Delete the login of a user at a provider.
+    DeleteProviderLogin {
+        /// The user's login.
+        #[arg(value_parser = Login::parse)]
+        login: Login,
+        /// Host of the provider's pages.
+        #[arg(value_parser = ProviderHost::parse)]
+        host: ProviderHost,
     },
     /// Remove a person or agent who leaves: ends all access at once and permanently, and deletes
     /// the private records. What was saved for the team stays.

@@ -39,6 +39,20 @@ pub async fn run(command: UsersCommand, remote: &ApiClient, format: Format) -> R
             let user = remote.patch(&format!("/users/{}", login.as_str()), request).await?;
             format.print(&user, |user| format!("Changed: {}", text(user, "login")));
         }
+        UsersCommand::ProviderLogins { login } => {
+            let logins = remote.get(&provider_logins(&login), &[]).await?;
+            format.print(&logins, provider_logins_table);
+        }
+        UsersCommand::SetProviderLogin { login, host, provider_login } => {
+            let path = format!("{}/{}", provider_logins(&login), host.as_str());
+            remote.put(&path, json!({ "login": provider_login })).await?;
+            let (login, host) = (login.as_str(), host.as_str());
+            output::line(&format!("{login} is {provider_login} at {host}."));
+        }
+        UsersCommand::DeleteProviderLogin { login, host } => {
+            remote.delete(&format!("{}/{}", provider_logins(&login), host.as_str())).await?;
+            output::line("Deleted.");
+        }
         UsersCommand::Offboard { login, successor, consent } => {
             let consequence = format!(
                 "This ends all access of {0} permanently, and deletes the private records.",
@@ -51,6 +65,10 @@ pub async fn run(command: UsersCommand, remote: &ApiClient, format: Format) -> R
         }
     }
     Ok(())
+}
+
+fn provider_logins(login: &Login) -> String {
+    format!("/users/{}/provider-logins", login.as_str())
 }
 
 fn new_user(user: &NewUserArgs, is_agent: bool) -> Value {
@@ -125,6 +143,18 @@ fn table(page: &Value) -> String {
             kind.to_owned(),
             time(user, "created_at", 10),
             time(user, "disabled_at", 10),
+        ]
+    })
+}
+
+fn provider_logins_table(page: &Value) -> String {
+    output::page_table(page, ["host", "login", "from", "since"], |login| {
+        let is_proved = login["is_proved"] == true;
+        [
+            one_line(login, "host"),
+            one_line(login, "login"),
+            if is_proved { "a sign-in" } else { "an administrator" }.to_owned(),
+            time(login, "created_at", 10),
         ]
     })
 }
