@@ -16,6 +16,17 @@ const NUMBERED: [&str; 6] = ["issues", "issue", "pull", "pulls", "merge_requests
 /// Segments before the id of an issue.
 const NAMED: [&str; 2] = ["browse", "issue"];
 
+/// Resolves the id of an optional issue, like [`resolve`].
+pub async fn resolve_optional(
+    ctx: &ProjectContext,
+    text: Option<String>,
+) -> Result<Option<String>, Error> {
+    match text {
+        Some(text) => resolve(ctx, &text).await.map(Some),
+        None => Ok(None),
+    }
+}
+
 /// Returns the tracker's id of an issue. Rejects a URL that names no issue, and a number (`#12`)
 /// that may mean several issues.
 pub async fn resolve(ctx: &ProjectContext, text: &str) -> Result<String, Error> {

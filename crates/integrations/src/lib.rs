@@ -6,7 +6,7 @@ pub mod documents;
 mod error;
 pub mod index_runs;
 pub mod integrations;
-mod issue_reference;
+pub mod issue_reference;
 pub mod pull_requests;
 pub mod repositories;
 pub mod task_comments;

@@ -8,6 +8,7 @@ use mc_contract::operations::dialog::{
     CreateDialog, CreateDialogResponse, MessageInput, QuarantinedResponse,
 };
 use mc_domain::Permission;
+use mc_integrations::issue_reference;
 use mc_memory::{ReviewStatus, SaveDialog, SaveDialogOutcome};
 
 use crate::ApiState;
@@ -35,10 +36,11 @@ pub async fn create_dialog(
     JsonBody(dialog): JsonBody<CreateDialog>,
 ) -> Result<Response, Problem> {
     let here = api.authorize(&caller, &dialog.project_key, Permission::Propose).await?;
+    let task = dialog.task_external_id.map(Into::into);
     let request = SaveDialog {
         project: here.project.id,
         id: dialog.id,
-        task_external_id: dialog.task_external_id.map(Into::into),
+        task_external_id: issue_reference::resolve_optional(&here, task).await?,
         developer: dialog.developer.map(Into::into),
         saved_by: Some(caller.user),
         is_searchable: here.allows(Permission::Write),

@@ -10,6 +10,7 @@ use mc_contract::operations::save::{
     JudgeScores, Redaction, SaveOutcome as Outcome, SaveRequest, SaveResponse,
 };
 use mc_domain::{ErrorKind, Permission, Role, Trust, Visibility};
+use mc_integrations::issue_reference;
 use mc_memory::bundle::rounded;
 use mc_memory::usage_log::{RefusedSave, note_refused_save};
 use mc_memory::{Decision, NewCitation, SaveOutcome};
@@ -45,7 +46,7 @@ pub async fn save(
         kind: request.kind,
         visibility: request.visibility(),
     };
-    let request = accept(request, &here, &caller).inspect_err(|problem| {
+    let request = accept(request, &here, &caller).await.inspect_err(|problem| {
         let is_forbidden = problem.status() == StatusCode::FORBIDDEN;
         let reason = if is_forbidden { ErrorKind::Forbidden } else { ErrorKind::Invalid };
         note_refused_save(&here.memory, refused, reason);
@@ -58,7 +59,7 @@ pub async fn save(
 }
 
 /// Returns the request as the use-case takes it, or why the caller may not make it.
-fn accept(
+async fn accept(
     request: SaveRequest,
     here: &ProjectContext,
     caller: &Principal,
@@ -74,7 +75,10 @@ fn accept(
             return Err(ValidationError::new(field, "is for records of the team").into());
         }
     }
-    Ok(domain_request(request, &here.project, caller, saves_for_team)?)
+    let mut request = domain_request(request, &here.project, caller, saves_for_team)?;
+    request.task_external_id =
+        issue_reference::resolve_optional(here, request.task_external_id).await?;
+    Ok(request)
 }
 
 /// Returns the note about a saved record that keyword search does not find yet.

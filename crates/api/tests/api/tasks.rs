@@ -131,9 +131,17 @@ async fn issue_is_linked_by_its_url_or_number() {
     let url = "https://github.com/acme/shop/issues/12";
     assert_eq!(linked(url).await.ok()["task"]["external_id"], "acme/shop#12");
     assert_eq!(linked("#12").await.ok()["task"]["external_id"], "acme/shop#12");
+    let save = json!({ "project_key": "shop", "kind": "fact", "task_external_id": url,
+                       "content": "The cart keeps its delay in minutes, not in seconds." });
+    let saved = api.post("/save", save.clone()).await.ok();
+    let record = format!("/records/{}", saved["id"].as_str().unwrap());
+    assert_eq!(api.get(&record).await.ok()["task_external_id"], "acme/shop#12");
     linked("acme/web#12").await.ok();
     let detail = linked("#12").await.body["detail"].to_string();
     assert!(detail.contains("more than one repository; give the full id"), "{detail}");
+    let mut ambiguous = save;
+    ambiguous["task_external_id"] = json!("#12");
+    assert_eq!(api.post("/save", ambiguous).await.fault(400), "task_external_id");
 
     let hosted = json!({"project_key": "shop", "location": "https://93.184.215.14/acme/shop.git"});
     api.post("/ingest/git", hosted).await.ok();

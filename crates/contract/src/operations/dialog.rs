@@ -28,7 +28,7 @@ pub struct CreateDialog {
     pub project_key: ProjectKey,
     /// The id of one of the caller's dialogs, to replace it; a new dialog when absent.
     pub id: Option<DialogId>,
-    /// The tracker's id of the issue that it is about.
+    /// The tracker's id of the issue that it is about, or the issue's URL.
     pub task_external_id: Option<IssueId>,
     /// The person behind the request.
     pub developer: Option<Name>,

@@ -44,7 +44,7 @@ pub struct SaveRequest {
     pub content: ContentText,
     /// A title in one line; made from the content when absent.
     pub title: Option<Title>,
-    /// The tracker's id of the issue that it belongs to.
+    /// The tracker's id of the issue that it belongs to, or the issue's URL.
     pub task_external_id: Option<IssueId>,
     /// Parts of the system that it is about.
     #[serde(default)]
