@@ -84,6 +84,7 @@ fn repository(ctx: &ProjectContext, listed: ListedRepository) -> Repository {
         files: file_count,
         source_ref: repository.source_ref,
         indexed_at: repository.indexed_at,
-        newest_run_id: newest_run,
+        newest_run_id: newest_run.map(|(id, _)| id),
+        newest_run_status: newest_run.map(|(_, status)| status),
     }
 }

@@ -86,7 +86,7 @@ fn patterns_text(repository: &Value) -> String {
 }
 
 fn table(page: &Value) -> String {
-    let header = ["repository", "files", "indexed", "commit", "newest run", "location"];
+    let header = ["repository", "files", "indexed", "commit", "newest run", "status", "location"];
     output::page_table(page, header, |repository| {
         [
             format!("{}/{}", one_line(repository, "owner"), one_line(repository, "name")),
@@ -94,6 +94,7 @@ fn table(page: &Value) -> String {
             time(repository, "indexed_at", 19),
             text(repository, "source_ref").chars().take(12).collect(),
             text(repository, "newest_run_id").to_owned(),
+            text(repository, "newest_run_status").to_owned(),
             one_line(repository, "location"),
         ]
     })

@@ -89,7 +89,8 @@ impl Request for UpdateRepository {}
     "owner": "acme", "name": "shop", "namespace": "repo:acme/shop",
     "location": "https://git.example.org/acme/shop.git", "include": [], "exclude": ["docs/"],
     "files": 812, "source_ref": "0f1e2d3c4b5a69788796a5b4c3d2e1f001122334",
-    "indexed_at": "2026-11-20T10:00:00Z", "newest_run_id": "019a0000-0000-7000-8000-000000000009"
+    "indexed_at": "2026-11-20T10:00:00Z", "newest_run_id": "019a0000-0000-7000-8000-000000000009",
+    "newest_run_status": "SUCCEEDED"
 }))]
 pub struct Repository {
     /// The repository's owner; `local` for a directory.
@@ -113,6 +114,8 @@ pub struct Repository {
     pub indexed_at: Option<DateTime<Utc>>,
     /// The newest index run.
     pub newest_run_id: Option<IngestRunId>,
+    /// Its status.
+    pub newest_run_status: Option<IngestStatus>,
 }
 
 /// An index run and its progress.

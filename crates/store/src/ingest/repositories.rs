@@ -1,12 +1,13 @@
 //! Indexed repositories.
 
 use chrono::{DateTime, Utc};
-use mc_domain::{AuditAction, FileId, IngestRunId, ProjectId, RepositoryId};
+use mc_domain::{AuditAction, FileId, IngestRunId, IngestStatus, ProjectId, RepositoryId};
 use mc_sanitizer::mask;
 use serde_json::json;
 use sqlx::PgExecutor;
 
 use crate::audit::{self, Chain, NewEvent};
+use crate::error::word;
 use crate::{Error, Result, Store, Tx, files, uses};
 
 /// A repository as stored.
@@ -222,8 +223,8 @@ pub struct ListedRepository {
     pub repository: Repository,
     /// Number of its indexed files.
     pub file_count: i64,
-    /// Its newest index run.
-    pub newest_run: Option<IngestRunId>,
+    /// Its newest index run, with the status.
+    pub newest_run: Option<(IngestRunId, IngestStatus)>,
 }
 
 /// Returns the repositories of a project, by name, with their sizes.
@@ -232,22 +233,26 @@ pub async fn list_with_sizes(store: &Store, project: ProjectId) -> Result<Vec<Li
     let repositories = select(&mut *session, project).await?;
     let rows = sqlx::query!(
         r#"select r.id, (select count(*) from files f where f.repository_id = r.id) as "files!",
-                  (select i.id from ingest_runs i where i.repository_id = r.id
-                   order by i.queued_at desc limit 1) as newest_run
-           from repositories r where r.project_id = $1"#,
+                  i.id as "newest_run?", i.status as "newest_status?"
+           from repositories r left join lateral (
+               select id, status from ingest_runs where repository_id = r.id
+               order by queued_at desc limit 1) i on true
+           where r.project_id = $1"#,
         project.0
     )
     .fetch_all(&mut *session)
     .await?;
-    let listed = |repository: Repository| {
+    let mut listed = Vec::with_capacity(repositories.len());
+    for repository in repositories {
         let row = rows.iter().find(|row| row.id == repository.id.0);
-        ListedRepository {
-            file_count: row.map_or(0, |row| row.files),
-            newest_run: row.and_then(|row| row.newest_run).map(IngestRunId::from),
-            repository,
-        }
-    };
-    Ok(repositories.into_iter().map(listed).collect())
+        let newest_run = match row.and_then(|row| row.newest_run.zip(row.newest_status.as_ref())) {
+            Some((id, status)) => Some((IngestRunId::from(id), word(status)?)),
+            None => None,
+        };
+        let file_count = row.map_or(0, |row| row.files);
+        listed.push(ListedRepository { repository, file_count, newest_run });
+    }
+    Ok(listed)
 }
 
 /// Sets the patterns of the files that index runs read; `None` keeps the present ones.
