@@ -259,6 +259,9 @@ fn issue(body: IssueBody, comment: Option<Comment>) -> Result<Event, ParseError>
     // The single assignee is a field from before an issue could have several.
     let mut assignees = issue.assignee.into_iter().chain(issue.assignees.unwrap_or_default());
     let labels = issue.labels.unwrap_or_default().into_iter();
+    // A reopened issue may still have the time when it was closed.
+    let is_closed = issue.state.as_deref() == Some("closed");
+    let closed_at = issue.closed_at.as_deref().filter(|_| is_closed);
     let issue = Issue {
         external_id: issue_id(issue.number, repository)?,
         title: required_text(issue.title, "issue.title")?,
@@ -267,7 +270,7 @@ fn issue(body: IssueBody, comment: Option<Comment>) -> Result<Event, ParseError>
         labels: labels.filter_map(|label| label.name).collect(),
         links: field::links("GitHub issue", issue.html_url),
         opened_at: field::optional_time(issue.created_at.as_deref()),
-        closed_at: field::optional_time(issue.closed_at.as_deref()),
+        closed_at: field::optional_time(closed_at),
         updated_at: field::optional_time(issue.updated_at.as_deref()),
         is_whole: true,
         comment,

@@ -18,8 +18,9 @@ use crate::time_zone::UserZone;
 
 /// The query language has seconds.
 const TICK: TimeDelta = TimeDelta::seconds(1);
-const FIELDS: &str = "idReadable,summary,description,created,resolved,updated,reporter(login,fullName),\
-    tags(name),visibility($type),customFields(name,value(name,fullName,login)),\
+const FIELDS: &str = "idReadable,summary,description,created,resolved,updated,\
+    reporter(login,fullName),tags(name),visibility($type),\
+    customFields(name,value(name,fullName,login)),\
     comments(id,text,created,updated,deleted,visibility($type),author(login,fullName))";
 const COMMENT_FIELDS: &str =
     "id,text,created,updated,deleted,visibility($type),author(id,login,fullName)";

@@ -16,7 +16,8 @@ fn issue(number: u64, updated: &str) -> Value {
         "assignees": [{ "login": "vera" }], "labels": [{ "name": "bug" }, "old"], "comments": 0,
         "html_url": format!("https://git.example.org/Octocat/Hello/issues/{number}"),
         "repository_url": "https://git.example.org/api/v3/repos/Octocat/Hello",
-        "created_at": "2026-01-01T00:00:00Z", "closed_at": "2026-01-01T06:00:00Z", "updated_at": updated
+        "created_at": "2026-01-01T00:00:00Z", "closed_at": "2026-01-01T06:00:00Z",
+        "updated_at": updated
     })
 }
 

@@ -149,7 +149,7 @@ mod tests {
             timeout: Duration::from_secs(seconds),
         };
         let unknown = settings.set_kind("clean", kind(1, 60)).expect_err("no kind");
-        assert!(unknown.to_string().contains("cleanup, index_repository"), "{unknown}");
+        assert!(unknown.to_string().contains("cleanup, fetch_pull_request_files"), "{unknown}");
         assert_eq!(settings.set_kind("cleanup", kind(0, 60)), Err(SettingsError::Concurrency(0)));
         assert_eq!(
             settings.set_kind("sync_integration", kind(2, 601)),

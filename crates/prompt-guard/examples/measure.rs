@@ -1,7 +1,7 @@
 //! Counts the flagged and quarantined passages of ordinary text: `measure DIRECTORY...`.
 //!
-//! Splits `corpus.jsonl` files into rows and other text files into windows of 60 lines, as the
-//! indexer does. `VERBOSE=1` prints the quarantined passages.
+//! Splits `corpus.jsonl` files into rows, files of notes at their lines `%%`, and other text files
+//! into windows of 60 lines, as the indexer does. `VERBOSE=1` prints the quarantined passages.
 
 #![expect(clippy::print_stdout, reason = "a measuring tool")]
 
@@ -11,6 +11,8 @@ use std::time::{Duration, Instant};
 use mc_prompt_guard::{Family, inspect};
 
 const LINES: usize = 60;
+/// Separates notes.
+const NEXT_NOTE: &str = "\n%%\n";
 
 #[derive(Default)]
 struct Count {
@@ -62,6 +64,9 @@ fn passages(file: &Path, text: &str) -> Vec<String> {
             Some(format!("{}\n{}", part("title"), part("text")))
         };
         return text.lines().filter_map(row).collect();
+    }
+    if text.contains(NEXT_NOTE) {
+        return text.split(NEXT_NOTE).map(str::to_owned).collect();
     }
     let lines: Vec<&str> = text.lines().collect();
     lines.chunks(LINES).map(|lines| lines.join("\n")).collect()

@@ -142,7 +142,8 @@ mod tests {
             "source_branch": "CS-214", "target_branch": "main", "last_commit": {{"id": "{}"}},
             "merge_commit_sha": "{}",
             {attributes} "url": "https://git.example.org/group/x/-/merge_requests/5",
-            "created_at": "2026-01-01 00:00:00 UTC", "updated_at": "2026-01-02 03:04:05 UTC"}}, "user": {{"username": "vera"}}, {rest}
+            "created_at": "2026-01-01 00:00:00 UTC", "updated_at": "2026-01-02 03:04:05 UTC"}},
+            "user": {{"username": "vera"}}, {rest}
             "project": {{"path_with_namespace": "group/x"}}}}"#,
             "ab".repeat(20),
             "ef".repeat(20)

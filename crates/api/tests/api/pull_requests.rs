@@ -99,7 +99,7 @@ async fn a_pull_request_is_one_row_in_any_order_of_events() {
         "state": "merged",
         "author": "vera", "head_sha": sha("b"), "merge_sha": sha("9"), "base_ref": "main",
         "url": "https://git.example.org/shop/core/pull/12", "task_external_ids": ["shop/core#7"],
-        "source_updated_at": at(5),
+        "source_updated_at": at(5), "closed_at": at(5), "merged_at": at(5),
     });
     assert_eq!(change, &expected, "of the keys only those of tasks that there are");
     let task = api.get("/tasks/shop%2Fcore%237?project_key=shop").await.ok();

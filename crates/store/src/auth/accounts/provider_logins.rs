@@ -50,7 +50,8 @@ pub async fn prove_provider_login(
     login: &str,
 ) -> Result<bool> {
     tx.run(sqlx::query!(
-        "delete from provider_logins where host = $2 and lower(login) = lower($3) and user_id <> $1",
+        "delete from provider_logins
+         where host = $2 and lower(login) = lower($3) and user_id <> $1",
         user.0,
         host,
         login

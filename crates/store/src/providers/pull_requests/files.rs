@@ -149,8 +149,8 @@ async fn find_target(db: &mut PgConnection, id: PullRequestId) -> Result<Option<
     target.map(Some)
 }
 
-/// Replaces the files of a pull request. If it was closed meanwhile, the diffs are left out. Returns
-/// `false` if the pull request or the integration was deleted.
+/// Replaces the files of a pull request. If it was closed meanwhile, the diffs are left out.
+/// Returns `false` if the pull request or the integration was deleted.
 pub async fn put(
     tx: &mut Tx,
     target: &FilesTarget,
