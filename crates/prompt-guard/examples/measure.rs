@@ -1,14 +1,14 @@
 //! Counts the flagged and quarantined passages of ordinary text: `measure DIRECTORY...`.
 //!
 //! Splits `corpus.jsonl` files into rows, files of notes at their lines `%%`, and other text files
-//! into windows of 60 lines, as the indexer does. `VERBOSE=1` prints the quarantined passages.
+//! into windows of 60 lines, as the indexer does. `VERBOSE=1` prints the detections.
 
 #![expect(clippy::print_stdout, reason = "a measuring tool")]
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use mc_prompt_guard::{Family, inspect};
+use mc_prompt_guard::{Detection, Family, inspect};
 
 const LINES: usize = 60;
 /// Separates notes.
@@ -79,20 +79,13 @@ fn measure(file: &Path, passage: &str, verbose: bool, count: &mut Count) {
     count.passages += 1;
     count.bytes += passage.len();
     count.flagged += usize::from(!found.is_empty());
-    if found.iter().any(mc_prompt_guard::Detection::quarantines) {
-        count.quarantined += 1;
-        for one in found.iter().filter(|one| one.quarantines()) {
-            count.families[one.family as usize] += 1;
-            if verbose {
-                let part: String = passage[one.span.clone()].chars().take(160).collect();
-                let family = one.family.as_str();
-                println!(
-                    "{} {family} {:.2} {}: {part:?}",
-                    file.display(),
-                    one.confidence,
-                    one.reason
-                );
-            }
+    count.quarantined += usize::from(found.iter().any(Detection::quarantines));
+    for one in &found {
+        count.families[one.family as usize] += usize::from(one.quarantines());
+        if verbose {
+            let part: String = passage[one.span.clone()].chars().take(160).collect();
+            let (family, confidence) = (one.family.as_str(), one.confidence);
+            println!("{} {family} {confidence:.2} {}: {part:?}", file.display(), one.reason);
         }
     }
 }

@@ -156,7 +156,8 @@ pub(crate) fn hits(folded: &Folded) -> Vec<Hit> {
 
 /// Whether words of the class count only as orders.
 fn is_verb(class: Class) -> bool {
-    matches!(class, Class::Ignore | Class::Send | Class::Disclose | Class::Approve | Class::Call)
+    use Class::{Approve, Call, Disclose, Ignore, Keep, Send};
+    matches!(class, Ignore | Send | Disclose | Approve | Call | Keep)
 }
 
 /// Words before a verb that make it a report or a plan instead of an order.
@@ -183,6 +184,8 @@ fn is_order(folded: &Folded, start: usize) -> bool {
     let words = sentence.unwrap_or_default().split_whitespace().filter(is_word).rev();
     let mut words = words.skip_while(is_adverb);
     match words.next() {
+        // "You will remember".
+        Some("wiii" | "shaii") if words.clone().next() == Some("you") => true,
         // "I want you to ignore", "and now please ignore".
         Some(last) if REPORTS.contains(&last) => {
             let links = matches!(last, "to" | "and" | "then" | "i");

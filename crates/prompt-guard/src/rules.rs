@@ -123,7 +123,13 @@ fn match_at(rule: &Rule, hits: &[Hit], at: usize, folded: &str) -> Option<(usize
         let behind = hits[at + 1..].iter().take(MAX_WORDS);
         let behind = behind.take_while(|hit| hit.start <= first.end + rule.window);
         let before = hits[..at].iter().rev().take(MAX_WORDS);
-        let before = before.take_while(|hit| hit.end + rule.window >= first.start);
+        // A role may precede its verb only in the same sentence. Other objects may be in the
+        // sentence before: "You have instructions. Ignore them."
+        let before = before.take_while(|hit| {
+            let between = folded.get(hit.end..first.start).unwrap_or_default();
+            let is_apart = *class == C::Persona && ends_sentence(between);
+            hit.end + rule.window >= first.start && !is_apart
+        });
         // Another word, even if one word has several classes.
         let is_other_word =
             |hit: &&Hit| hit.class == *class && (hit.start, hit.end) != (first.start, first.end);
@@ -132,4 +138,9 @@ fn match_at(rule: &Rule, hits: &[Hit], at: usize, folded: &str) -> Option<(usize
     }
     // A blank line separates statements.
     (!folded[start..end].contains('\n')).then_some((start, end))
+}
+
+/// Whether a sentence ends between two words.
+fn ends_sentence(text: &str) -> bool {
+    text.contains(". ") || text.contains("! ") || text.contains("? ")
 }

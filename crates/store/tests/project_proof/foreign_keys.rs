@@ -115,9 +115,12 @@ begin
         execute format('alter table %s drop constraint %I', key.referencing, key.conname);
     end loop;
     for key in
-        select k.conrelid::regclass as referencing, k.confrelid::regclass as referenced, a.attname
+        select k.conrelid::regclass as referencing, k.confrelid::regclass as referenced, a.attname,
+               r.attname as referenced_column
         from pg_constraint k
-        join pg_attribute a on a.attrelid = k.conrelid and a.attnum = any (k.conkey)
+        cross join unnest(k.conkey, k.confkey) as pair (own, theirs)
+        join pg_attribute a on a.attrelid = k.conrelid and a.attnum = pair.own
+        join pg_attribute r on r.attrelid = k.confrelid and r.attnum = pair.theirs
         where k.contype = 'f' and a.attname <> 'project_id'
             and exists (select from pg_attribute p
                         where p.attrelid = k.conrelid and p.attname = 'project_id')
@@ -129,9 +132,9 @@ begin
                 execute format('delete from %s where project_id = :theirs', key.referencing);
             end if;
             execute format(
-                'update %s set %I = (select id from %s where project_id = :theirs limit 1)
+                'update %s set %I = (select %I from %s where project_id = :theirs limit 1)
                  where project_id = :ours',
-                key.referencing, key.attname, key.referenced);
+                key.referencing, key.attname, key.referenced_column, key.referenced);
             get diagnostics updated = row_count;
             raise exception '% of % rows of % refers to the other project', key.attname, updated,
                 key.referencing;

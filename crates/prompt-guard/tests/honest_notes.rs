@@ -1,0 +1,28 @@
+//! Rates of detections in honest notes of teams that speak of policies, instructions, prompts and
+//! secrets. The figures are those of `docs/security.md`.
+//!
+//! The notes were written without the rules in view. The rules may be tuned on those of `dev.txt`.
+//! Nobody reads those of `held_out.txt` to tune, so their rates are those of other notes.
+
+use mc_prompt_guard::{Detection, inspect};
+
+/// The line between two notes.
+const NEXT_NOTE: &str = "\n%%\n";
+
+/// The notes, their number, and how many are flagged and quarantined at most.
+const SETS: [(&str, usize, usize, usize); 2] = [
+    (include_str!("honest_notes/dev.txt"), 160, 3, 0),
+    (include_str!("honest_notes/held_out.txt"), 120, 9, 2),
+];
+
+#[test]
+fn honest_notes_are_seldom_detected() {
+    for (notes, count, flagged, quarantined) in SETS {
+        let found: Vec<Vec<Detection>> = notes.split(NEXT_NOTE).map(inspect).collect();
+        let is_stopped = |found: &&Vec<Detection>| found.iter().any(Detection::quarantines);
+        assert_eq!(found.len(), count);
+        let seen = found.iter().filter(|found| !found.is_empty()).count();
+        let stopped = found.iter().filter(is_stopped).count();
+        assert!(seen <= flagged && stopped <= quarantined, "{seen} flagged, {stopped} quarantined");
+    }
+}
