@@ -1,5 +1,6 @@
 //! The rules, parsed from rule files and compiled.
 
+mod boundary;
 mod file;
 
 use std::sync::LazyLock;

@@ -158,7 +158,9 @@ fn matches(
             let accepted = rule.validator.accepts(value, &rules.names).filter(|_| is_varied);
             // A rejected value may contain the beginning of a real one.
             let retry = accepted.is_none() && secret.start > whole.start;
-            from = if retry { secret.start } else { whole.end };
+            // The character after the secret may be the one before the next secret.
+            let after = if secret.is_empty() { whole.end } else { secret.end };
+            from = if retry { secret.start } else { after };
             found.extend(accepted.map(|factor| (secret, factor)));
         }
     }

@@ -6,6 +6,7 @@ use regex::Regex;
 use serde::Deserialize;
 
 use super::Rule;
+use super::boundary::delimited;
 use crate::allowlist::Allowlist;
 use crate::assignment::{Names, Strength};
 use crate::finding::category;
@@ -165,12 +166,8 @@ fn compile(entry: RuleEntry) -> Result<(Rule, Vec<String>), RuleError> {
         return Err(error("regex", &"must not match the empty text"));
     }
     let has_secret_group = regex.capture_names().any(|name| name == Some("s"));
-    // No letter or digit precedes a match. An underscore may: file names are composed with it.
-    let at_word_start = || {
-        let regex = format!("(?:^|[^A-Za-z0-9])(?P<s>{})", entry.regex);
-        Regex::new(&regex).expect("valid without the condition")
-    };
-    let regex = if has_secret_group { regex } else { at_word_start() };
+    let delimited = || delimited(&entry.regex).map_err(|invalid| error("regex", &invalid));
+    let regex = if has_secret_group { regex } else { delimited()? };
     let rule = Rule {
         category: category(&entry.category),
         regex,
