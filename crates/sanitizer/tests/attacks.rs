@@ -6,7 +6,7 @@ use mc_sanitizer::{Policy, mask, mask_with};
 
 /// Assembled here, so that other scanners find no token in the sources.
 fn token() -> String {
-    ["ghp", "_q8Zr2Lm0Tx5vB7nKc3Wd", "9Yh4Jf6Gs1Pa0QeRu"].concat()
+    ["ghp", "_q8Zr2Lm0Tx5vB7nKc3Wd", "9Yh4Jf6Gs1Pa0QeR"].concat()
 }
 
 /// A value without a format of its own.
@@ -39,6 +39,17 @@ fn secrets_split_over_lines_are_masked() {
         assert_masked(&text, head);
     }
     assert_masked("token = \"q8Zr2Lm0Tx5v\" +\n \"B7nKc3Wd9Yh4\"", "B7nKc3Wd9Yh4");
+}
+
+#[test]
+fn wrapped_token_ends_with_its_length() {
+    let token = token();
+    let (head, tail) = token.split_at(20);
+    let text = format!("the key is {head}\n{tail}\nwhich\nis new\n");
+    assert_eq!(mask(&text).text.as_str(), "the key is [secret:github-token]\n\nwhich\nis new\n");
+    let (first, rest) = head.split_at(12);
+    let text = format!("the key is {first}\n{rest}\n{tail}\nwhich\n");
+    assert_eq!(mask(&text).text.as_str(), "the key is [secret:github-token]\n\n\nwhich\n");
 }
 
 #[test]

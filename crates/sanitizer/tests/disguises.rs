@@ -23,7 +23,7 @@ fn tokens() -> Vec<(&'static str, String)> {
         ("stripe", of(&["sk", "_live_", &RANDOM[..24]])),
         ("slack", of(&["xo", "xb-123456789012-", &RANDOM[..24]])),
         ("openai", of(&["sk", "-proj-", &RANDOM[..60]])),
-        ("anthropic", of(&["sk", "-ant-api03-", &RANDOM[..70]])),
+        ("anthropic", of(&["sk", "-ant-api03-", RANDOM, &RANDOM[..21]])),
         ("google", of(&["AI", "za", &RANDOM[..35]])),
         ("npm", of(&["np", "m_", &RANDOM[..36]])),
         ("pypi", of(&["py", "pi-AgEIcHlwaS5vcmc", &RANDOM[..60]])),

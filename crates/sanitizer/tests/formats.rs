@@ -16,77 +16,168 @@ fn random(alphabet: &str, length: usize) -> String {
 }
 
 const ALNUM: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
-const UPPER: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
 const HEX: &str = "0123456789abcdef";
 
-/// Returns pairs of a category and a secret.
-fn planted() -> Vec<(&'static str, String)> {
-    let an = |n| random(ALNUM, n);
-    let hex = |n| random(HEX, n);
-    let prefixed =
-        |category: &'static str, prefix: &str, tail: String| (category, format!("{prefix}{tail}"));
-    vec![
-        prefixed("aws-access-key", "AKIA", random(UPPER, 16)),
-        prefixed("aws-access-key", "ASIA", random(UPPER, 16)),
-        prefixed("google-api-key", "AIza", an(35)),
-        prefixed("google-oauth-secret", "GOCSPX-", an(28)),
-        prefixed("google-oauth-token", "ya29.", an(60)),
-        prefixed("digitalocean-token", "dop_v1_", hex(64)),
-        prefixed("memory-copilot-token", "mcp_", an(49)),
-        prefixed("memory-copilot-token", "mcr_", an(49)),
-        prefixed("memory-copilot-token", "mcd_", an(49)),
-        prefixed("memory-copilot-token", "mcs_", an(49)),
-        prefixed("github-token", "ghp_", an(36)),
-        prefixed("github-token", "gho_", an(36)),
-        prefixed("github-token", "ghu_", an(36)),
-        prefixed("github-token", "ghs_", an(36)),
-        prefixed("github-token", "ghr_", an(36)),
-        prefixed("github-token", "github_pat_", format!("{}_{}", an(22), an(59))),
-        prefixed("gitlab-token", "glpat-", an(20)),
-        prefixed("atlassian-token", "ATATT3", an(186)),
-        prefixed("npm-token", "npm_", an(36)),
-        prefixed("pypi-token", "pypi-AgEIcHlwaS5vcmc", an(120)),
-        prefixed("rubygems-token", "rubygems_", hex(48)),
-        prefixed("docker-token", "dckr_pat_", an(27)),
-        prefixed("databricks-token", "dapi", hex(32)),
-        prefixed("vault-token", "hvs.", an(90)),
-        prefixed("doppler-token", "dp.pt.", an(43)),
-        prefixed("anthropic-key", "sk-ant-api03-", an(95)),
-        prefixed("openrouter-key", "sk-or-v1-", hex(64)),
-        prefixed("openai-key", "sk-proj-", an(120)),
-        prefixed("openai-key", "sk-", an(48)),
-        prefixed("huggingface-token", "hf_", an(34)),
-        prefixed("replicate-token", "r8_", an(37)),
-        prefixed("groq-key", "gsk_", an(52)),
-        prefixed(
-            "slack-token",
-            "xoxb-",
-            format!("{}-{}-{}", random("0123456789", 12), random("0123456789", 12), an(24)),
-        ),
-        prefixed("slack-token", "xoxp-", an(40)),
-        prefixed("discord-token", "MTk4NjIyNDgzNDcxOTI1MjQ4", format!(".{}.{}", an(6), an(38))),
-        prefixed("telegram-token", "110201543:AA", an(33)),
-        prefixed("sendgrid-key", "SG.", format!("{}.{}", an(22), an(43))),
-        prefixed("mailgun-key", "key-", hex(32)),
-        prefixed("twilio-key", "SK", hex(32)),
-        prefixed("stripe-key", "sk_live_", an(24)),
-        prefixed("stripe-key", "sk_test_", an(24)),
-        prefixed("stripe-key", "rk_live_", an(24)),
-        prefixed("stripe-webhook-secret", "whsec_", an(32)),
-        prefixed("shopify-token", "shpat_", hex(32)),
-        prefixed("figma-token", "figd_", an(40)),
-        prefixed("linear-key", "lin_api_", an(40)),
-        prefixed("notion-token", "ntn_", an(46)),
-        prefixed("grafana-token", "glsa_", format!("{}_{}", an(32), hex(8))),
-        prefixed("sentry-token", "sntryu_", hex(64)),
-        prefixed("postman-key", "PMAK-", format!("{}-{}", hex(24), hex(34))),
-        // {"alg":"HS256","typ":"JWT"} and {"sub":"1234567890"}
-        prefixed(
-            "jwt",
-            "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.",
-            an(43),
-        ),
-    ]
+/// The length of a format, as its issuer documents it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Length {
+    Exact,
+    /// A minimum or a range.
+    Varied,
+}
+use Length::{Exact, Varied};
+
+/// Formats by category. A percent sign, a letter for an alphabet, and a number are random
+/// characters.
+#[rustfmt::skip]
+const FORMATS: &[(&str, Length, &str)] = &[
+    ("adobe-secret", Exact, "p8e-%a32"),
+    ("age-key", Exact, "AGE-SECRET-KEY-1%B58"),
+    ("aws-access-key", Exact, "AKIA%A16"),
+    ("aws-access-key", Exact, "ASIA%A16"),
+    ("aws-bedrock-key", Varied, "ABSK%s128"),
+    ("google-api-key", Exact, "AIza%u35"),
+    ("google-oauth-secret", Exact, "GOCSPX-%u28"),
+    ("google-oauth-token", Varied, "ya29.%a60"),
+    ("google-oauth-token", Varied, "ya29.c.%a60"),
+    ("azure-client-secret", Varied, "aB38Q~%a34"),
+    ("digitalocean-token", Exact, "dop_v1_%h64"),
+    ("yandex-api-key", Varied, "AQVN%u36"),
+    ("cloudflare-origin-key", Exact, "v1.0-%h24-%h146"),
+    ("heroku-token", Exact, "HRKU-%h8-%h4-%h4-%h4-%h12"),
+    ("heroku-token", Exact, "HRKU-AA%u58"),
+    ("netlify-token", Exact, "nfp_%a36"),
+    ("scalingo-token", Exact, "tk-us-%u48"),
+    ("openshift-token", Exact, "sha256~%u43"),
+    ("memory-copilot-token", Exact, "mcp_%a49"),
+    ("memory-copilot-token", Exact, "mcr_%a49"),
+    ("memory-copilot-token", Exact, "mcd_%a49"),
+    ("memory-copilot-token", Exact, "mcs_%a49"),
+    ("github-token", Exact, "ghp_%a36"),
+    ("github-token", Exact, "gho_%a36"),
+    ("github-token", Exact, "ghu_%a36"),
+    ("github-token", Exact, "ghs_%a36"),
+    ("github-token", Exact, "ghr_%a36"),
+    ("github-token", Exact, "ghr_%a76"),
+    ("github-token", Varied, "ghs_123456_eyJ%a60.%a300.%u86"),
+    ("github-token", Exact, "github_pat_%a22_%a59"),
+    ("gitlab-token", Exact, "glpat-%u20"),
+    ("gitlab-token", Varied, "glpat-%u40.01.%l9"),
+    ("gitlab-token", Varied, "glrt-t1_%u27.%l9"),
+    ("gitlab-token", Exact, "glrt-t1_%u20"),
+    ("gitlab-token", Exact, "glcbt-64_%u20"),
+    ("gitlab-token", Exact, "glptt-%h40"),
+    ("gitlab-token", Exact, "glagent-%u50"),
+    ("gitlab-token", Exact, "gloas-%h64"),
+    ("bitbucket-token", Exact, "ATBB%a32"),
+    ("atlassian-token", Varied, "ATATT3%u170=%H8"),
+    ("npm-token", Exact, "npm_%a36"),
+    ("pypi-token", Varied, "pypi-AgEIcHlwaS5vcmc%a120"),
+    ("rubygems-token", Exact, "rubygems_%h48"),
+    ("crates-token", Exact, "cio%a32"),
+    ("clojars-token", Exact, "CLOJARS_%l60"),
+    ("nuget-key", Exact, "oy2%l43"),
+    ("docker-token", Exact, "dckr_pat_%u27"),
+    ("artifactory-token", Exact, "AKCp%a69"),
+    ("terraform-token", Varied, "%a14.atlasv1.%a67"),
+    ("pulumi-token", Exact, "pul-%h40"),
+    ("buildkite-token", Exact, "bkua_%h40"),
+    ("databricks-token", Exact, "dapi%h32"),
+    ("postman-key", Exact, "PMAK-%h24-%h34"),
+    ("readme-key", Exact, "rdme_%l70"),
+    ("vault-token", Varied, "hvs.%a90"),
+    ("doppler-token", Varied, "dp.pt.%a43"),
+    ("anthropic-key", Exact, "sk-ant-api03-%u95"),
+    ("anthropic-key", Varied, "sk-ant-oat01-%u95"),
+    ("openrouter-key", Exact, "sk-or-v1-%h64"),
+    ("openai-key", Varied, "sk-proj-%u120"),
+    ("openai-key", Exact, "sk-%a48"),
+    ("deepseek-key", Exact, "sk-%h32"),
+    ("huggingface-token", Exact, "hf_%a34"),
+    ("replicate-token", Exact, "r8_%a37"),
+    ("groq-key", Exact, "gsk_%a52"),
+    ("xai-key", Exact, "xai-%a80"),
+    ("perplexity-key", Exact, "pplx-%a48"),
+    ("nvidia-key", Exact, "nvapi-%u64"),
+    ("langsmith-key", Exact, "lsv2_pt_%h32_%h10"),
+    ("pinecone-key", Exact, "pcsk_%a6_%a63"),
+    ("slack-token", Varied, "xoxb-%n12-%n12-%a24"),
+    ("slack-token", Varied, "xoxp-%n12-%n12-%h32"),
+    ("slack-token", Varied, "xapp-1-A%A10-%n13-%h64"),
+    ("discord-token", Exact, "MTk4NjIyNDgzNDcxOTI1MjQ4.%a6.%a38"),
+    ("telegram-token", Exact, "110201543:AA%a33"),
+    ("sendgrid-key", Exact, "SG.%u22.%u43"),
+    ("brevo-key", Exact, "xkeysib-%h64-%a16"),
+    ("mailgun-key", Exact, "key-%h32"),
+    ("mailchimp-key", Varied, "%h32-us1"),
+    ("twilio-key", Exact, "SK%h32"),
+    ("stripe-key", Varied, "sk_live_%a24"),
+    ("stripe-key", Varied, "sk_test_%a99"),
+    ("stripe-key", Varied, "rk_live_%a24"),
+    ("stripe-webhook-secret", Varied, "whsec_%a32"),
+    ("shopify-token", Exact, "shpat_%h32"),
+    ("square-token", Exact, "sq0csp-%u43"),
+    ("shippo-token", Exact, "shippo_live_%h40"),
+    ("easypost-key", Exact, "EZAK%a54"),
+    ("flutterwave-key", Exact, "FLWSECK_TEST-%a32-X"),
+    ("dropbox-token", Varied, "sl.u.%u300"),
+    ("figma-token", Exact, "figd_%u40"),
+    ("airtable-token", Exact, "pat%a14.%h64"),
+    ("linear-key", Exact, "lin_api_%a40"),
+    ("notion-token", Exact, "ntn_%a46"),
+    ("contentful-token", Exact, "CFPAT-%u43"),
+    ("supabase-key", Exact, "sb_secret_%u22_%u8"),
+    ("grafana-token", Exact, "glsa_%a32_%h8"),
+    ("sentry-token", Exact, "sntryu_%h64"),
+    ("sentry-token", Exact, "sntrys_eyJ%a120=_%s43"),
+    ("newrelic-key", Exact, "NRAK-%A27"),
+    ("newrelic-key", Exact, "eu01xx%h26FFFFNRAL"),
+    ("posthog-key", Varied, "phx_%a43"),
+    ("settlemint-token", Exact, "sm_pat_%a16"),
+    ("cloudflare-token", Exact, "cfut_%a40%h8"),
+    ("alibaba-key", Varied, "LTAI%a20"),
+    ("tencent-key", Exact, "AKID%a32"),
+    ("razorpay-key", Exact, "rzp_live_%a14"),
+    ("plaid-token", Exact, "access-sandbox-%h8-%h4-%h4-%h4-%h12"),
+    ("duffel-token", Exact, "duffel_test_%u43"),
+    ("hubspot-token", Exact, "pat-eu1-%h8-%h4-%h4-%h4-%h12"),
+    ("frameio-token", Exact, "fio-u-%u64"),
+    ("apify-token", Exact, "apify_api_%a36"),
+    ("flexport-token", Exact, "shltm_%u40"),
+    ("pagarme-key", Exact, "ak_live_%a30"),
+    // {"alg":"HS256","typ":"JWT"} and {"sub":"1234567890"}
+    ("jwt", Varied, "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.%a43"),
+];
+
+/// Returns a token of a format.
+fn token(format: &str) -> String {
+    let mut parts = format.split('%');
+    let mut token = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let (letter, rest) = part.split_at(1);
+        let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+        let length: usize = rest[..digits].parse().expect("a length");
+        // A sign at the end would be a part of the text around it.
+        token += &match letter {
+            "a" => random(ALNUM, length),
+            "A" => random("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", length),
+            "B" => random("QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L", length),
+            "h" => random(HEX, length),
+            "H" => random("0123456789ABCDEF", length),
+            "l" => random("abcdefghijklmnopqrstuvwxyz0123456789", length),
+            "n" => random("0123456789", length),
+            "s" => random(&format!("{ALNUM}+/"), length - 1) + "x",
+            "u" => random(&format!("{ALNUM}_-"), length - 1) + "x",
+            other => panic!("no alphabet: {other}"),
+        };
+        token += &rest[digits..];
+    }
+    token
+}
+
+/// Returns a token of each format.
+fn planted() -> impl Iterator<Item = (&'static str, Length, String)> {
+    FORMATS.iter().map(|(category, length, format)| (*category, *length, token(format)))
 }
 
 /// Text around a secret. Only the Discord rule needs a word nearby.
@@ -99,11 +190,20 @@ const SURROUNDINGS: &[(&str, &str)] = &[
     ("Ключ — «", "», не терять"),
     ("<b>", "</b>"),
     ("x = '", "'  # prod\r\n"),
+    ("{\"log\": \"first\\n", "\\nlast\"}"),
+    ("{\\\"log\\\": \\\"first\\\\n", "\\\\nlast\\\"}"),
+    ("[1, \"", "\", 2]"),
+    ("<a b=\"", "\"/>"),
+    ("see copy_", ". Then"),
+    ("(", "\\"),
+    ("https://a.example/?x=", "&y=1"),
+    ("a%3D", "%0Ab"),
+    ("two of them: {\"a\": \"", "\"}"),
 ];
 
 #[test]
 fn every_format_is_masked_in_any_context() {
-    for (category, secret) in planted() {
+    for (category, _, secret) in planted() {
         for (before, after) in SURROUNDINGS {
             if category == "discord-token" && !before.contains("discord") {
                 continue;
@@ -115,6 +215,52 @@ fn every_format_is_masked_in_any_context() {
                 "{category}: {secret}"
             );
         }
+    }
+}
+
+/// Whether a finding has the category.
+fn is_found(text: &str, category: &str) -> bool {
+    mask(text).findings.iter().any(|finding| finding.category == category)
+}
+
+#[test]
+fn format_is_not_found_inside_a_word() {
+    for (category, _, secret) in planted() {
+        for text in [format!("discord x{secret}"), format!("discord, Z9x{secret} end")] {
+            assert!(!is_found(&text, category), "{category}: {text}");
+        }
+    }
+}
+
+#[test]
+fn token_of_another_length_has_no_format() {
+    for (category, _, secret) in planted().filter(|(_, length, _)| *length == Exact) {
+        for tail in ["a", "7", "Z9"] {
+            assert!(!is_found(&format!("discord {secret}{tail}"), category), "{category}: {tail}");
+        }
+        let shorter = &secret[..secret.len() - 1];
+        assert!(!is_found(&format!("discord {shorter}"), category), "{category}: {shorter}");
+    }
+}
+
+#[test]
+fn sign_of_the_alphabet_after_a_token_makes_it_longer() {
+    let key = token("AIza%a35");
+    for sign in ["_", "-"] {
+        assert!(!is_found(&format!("see {key}{sign} end"), "google-api-key"));
+        // The alphabet of GitHub's tokens has no signs.
+        assert!(is_found(&format!("see {}{sign}b end", token("ghp_%a36")), "github-token"));
+    }
+    assert!(!is_found(&token("see my-key-%h32"), "mailgun-key"));
+}
+
+#[test]
+fn tokens_next_to_each_other_are_all_masked() {
+    let tokens: Vec<String> =
+        (0..3).map(|at| format!("ghp_{}", random(ALNUM, 36 + at).split_off(at))).collect();
+    for separator in [" ", ",", "\n", "\\n", ":"] {
+        let masked = mask(&tokens.join(separator)).text.into_string();
+        assert_eq!(masked, ["[secret:github-token]"; 3].join(separator));
     }
 }
 

@@ -22,11 +22,26 @@ pub(super) fn secrets<'r>(
             return Vec::new();
         }
         let (breaks, end) = line_breaks(text, line.end);
-        let view = concatenate(text, start..end, &breaks);
-        let window = 0..view.text.len();
-        let found = scan::of_format(rules, *rank, &view.text, &[window]).into_iter();
-        found.filter(|ranked| view.accepts(ranked)).map(|ranked| view.map_back(ranked)).collect()
+        // The lines after the token may be words, with which it would be too long.
+        let counts = (1..=breaks.len()).rev();
+        let mut found =
+            counts.map(|count| joined(rules, *rank, text, start..end, &breaks[..count]));
+        found.find(|found| !found.is_empty()).unwrap_or_default()
     })
+}
+
+/// Returns the secrets of a format that are split by the line breaks.
+fn joined(
+    rules: &Rules,
+    rank: usize,
+    text: &str,
+    part: Range<usize>,
+    breaks: &[Range<usize>],
+) -> Vec<Ranked> {
+    let view = concatenate(text, part, breaks);
+    let window = 0..view.text.len();
+    let found = scan::of_format(rules, rank, &view.text, &[window]).into_iter();
+    found.filter(|ranked| view.accepts(ranked)).map(|ranked| view.map_back(ranked)).collect()
 }
 
 /// Maximum number of further lines of a wrapped token.
