@@ -49,6 +49,29 @@ fn hashes_of_passwords_are_masked() {
     check(&format!("alice:{{SHA}}{sha}\n"), &sha);
 }
 
+/// Hashes of DES-crypt, which 13 characters are, near the name of their file.
+#[test]
+fn hashes_of_des_crypt_are_masked_in_files_for_them() {
+    let (one, other) = (&RANDOM[..13], "./9fKq2WzXb7R");
+    for frame in [
+        "cat > /etc/nginx/.htpasswd <<EOF\nann:@\nbob:#\nEOF\n",
+        "```htpasswd\nann:@\nbob:#\n```\n",
+        "# .htpasswd\r\nann:@\r\nbob:#:comment\r\n",
+        "{\"htpasswd\": \"\\nann:@\\nbob:#\\n\"}",
+    ] {
+        let masked = mask(&frame.replace('@', one).replace('#', other)).text.into_string();
+        assert!(!masked.contains(one) && !masked.contains(other), "{masked}");
+    }
+    check(&format!("htpasswd:\nann:{one}\nend"), one);
+    check(&format!("htpasswd: ann:{one}\n"), one);
+    for text in [
+        format!("users:\nann:{one}\nbob:{other}\n"),
+        "htpasswd file:\nlog:configuration\nhost:example.local1\n".to_owned(),
+    ] {
+        assert_eq!(mask(&text).text.as_str(), text);
+    }
+}
+
 #[test]
 fn session_cookies_are_masked() {
     let value = RANDOM[..24].to_lowercase();
