@@ -222,6 +222,19 @@ fn quantities_and_technical_numbers_stay() {
     }
 }
 
+/// Abbreviations count only before numbers that their registers have.
+#[test]
+fn abbreviations_of_registers_name_numbers() {
+    for text in ["KRS 0000481516", "JMBG 0101100710123", "RRN 48151623423", "RNTRC 4815162342"] {
+        assert!(masked(text).ends_with("[personal:identity-number]"), "{text}");
+    }
+    // Numbers of these have letters or other lengths.
+    for text in ["NINO 481516234", "UEN 481516234", "RFC 481516234", "KRS 48151", "NRN 48151623423"]
+    {
+        assert_eq!(masked(text), text);
+    }
+}
+
 #[test]
 fn ip_addresses_are_masked_only_by_policy() {
     let text = "host 93.184.216.34, mail a.b@team.io";
