@@ -222,6 +222,25 @@ fn quantities_and_technical_numbers_stay() {
     }
 }
 
+/// A member of a health insurance is a person; a member of a cluster is not.
+#[test]
+fn member_ids_of_insurances_are_masked() {
+    for text in [
+        "insurance member ID: @",
+        "Health insurance member id @",
+        "health plan member number: @",
+        "insuranceMemberId = '@'",
+        "member id (health insurance): @",
+        "medicaid member id @",
+    ] {
+        let text = text.replace('@', "4815167");
+        assert!(masked(&text).contains("[personal:identity-number]"), "{text}");
+    }
+    for text in ["member id: 4815167", "raft member 4815167", "\"memberId\": 4815167"] {
+        assert_eq!(masked(text), text);
+    }
+}
+
 /// Abbreviations count only before numbers that their registers have.
 #[test]
 fn abbreviations_of_registers_name_numbers() {

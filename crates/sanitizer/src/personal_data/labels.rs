@@ -163,7 +163,8 @@ pub(super) static IDENTITY: LazyLock<Labels> = LazyLock::new(|| Labels::new(&[
     // Insurance and health.
     "social security", "social insurance", "national insurance", "insurance number",
     "insurance no", "insurance id", "health card", "health insurance", "health number",
-    "healthcare number", "medical record", "mrn", "patient id", "patient number", "medicare",
+    "healthcare number", "health plan member", "health member", "insurance member",
+    "medical member", "medical record", "mrn", "patient id", "patient number", "medicare",
     "medicaid", "beneficiary", "ssn", "pension number", "provider number",
     "полис*", "страховой номер", "страховое свидетельство", "страховой полис",
     "sozialversicherung*", "versicherten*", "versicherungsnummer", "krankenversicher*",
