@@ -222,6 +222,50 @@ fn quantities_and_technical_numbers_stay() {
     }
 }
 
+/// Labels that also name things of software count only directly before their number.
+#[test]
+fn ambiguous_labels_are_connected_with_their_number() {
+    for text in [
+        "passport strategy of session 4815162342",
+        "Passport.js stores user 481516234",
+        "my account created ticket 48151623",
+        "the sort code handled run 481516",
+        "your account, opened in build 48151623",
+        "vat calculation in batch 481516234",
+        "taxpayer service, shard 48151623",
+        "the driver reads block 481516234",
+        "vehicle registration of the plugin in build 4815162",
+        "hesap servisi, sürüm 48151623",
+        "счёт проверен в сборке 48151623",
+    ] {
+        assert_eq!(masked(text), text);
+    }
+    for text in [
+        "passport: @",
+        "passport number is @",
+        "Passport No. @",
+        "passport # @",
+        "passport № @",
+        "\"passportNumber\": \"@\"",
+        "the passport's number = @",
+        "my account number is @",
+        "your account: @",
+        "sort code and account number: @",
+        "sort code 12-34-56, account @",
+        "passport (RF): @",
+        "taxpayer id @",
+        "VAT no. @",
+        "VAT ID = @",
+        "свидетельство номер @",
+        "личный код равен @",
+        "Konto Nr. @",
+    ] {
+        let text = text.replace('@', "481516239");
+        assert!(masked(&text).contains("[personal:"), "{text}");
+        assert!(!masked(&text).contains("481516239"), "{text}");
+    }
+}
+
 /// A member of a health insurance is a person; a member of a cluster is not.
 #[test]
 fn member_ids_of_insurances_are_masked() {

@@ -7,54 +7,79 @@ use aho_corasick::AhoCorasick;
 /// A set of labels.
 #[derive(Debug)]
 pub(super) struct Labels {
-    labels: Vec<Label>,
+    texts: &'static [&'static str],
     stems: AhoCorasick,
 }
 
-/// One or several words, or their stem.
-#[derive(Debug, Clone, Copy)]
-struct Label {
-    is_stem: bool,
-    /// Whether its script separates words by spaces.
-    is_spaced: bool,
-}
-
 impl Labels {
-    pub(super) fn new(texts: &[&str]) -> Self {
+    pub(super) fn new(texts: &'static [&'static str]) -> Self {
         let stems = texts.iter().map(|text| text.trim_end_matches('*'));
         let stems = AhoCorasick::new(stems).expect("the labels are few and short");
-        Self { labels: texts.iter().map(|text| Label::of(text)).collect(), stems }
+        Self { texts, stems }
     }
 
-    /// Whether the words, each between two spaces, have a label among them.
+    /// Whether the words before a number, each between two spaces, have a label among them.
     pub(super) fn are_in(&self, words: &str) -> bool {
-        self.stems.find_overlapping_iter(words).any(|found| {
-            self.labels[found.pattern().as_usize()].fits(words, found.start(), found.end())
-        })
+        self.stems
+            .find_overlapping_iter(words)
+            .any(|found| names_number(self.texts[found.pattern().as_usize()], words, found.start()))
     }
 }
 
-impl Label {
-    fn of(text: &str) -> Self {
-        // Thai, Chinese, Japanese and Korean write no spaces, or append particles.
-        let is_spaced = text.chars().next().is_some_and(|c| c < '\u{0e00}');
-        Self { is_stem: text.ends_with('*'), is_spaced }
-    }
-
-    fn fits(self, words: &str, start: usize, end: usize) -> bool {
-        let is_start = !self.is_spaced || words[..start].ends_with(' ');
-        let is_end = !self.is_spaced || self.is_stem || words[end..].starts_with(' ');
-        is_start && is_end
-    }
-}
-
-/// Whether the words, each between two spaces, have one of a few labels among them.
+/// Whether the words before a number, each between two spaces, have one of a few labels among them.
 pub(super) fn has(words: &str, labels: &[&str]) -> bool {
-    labels.iter().any(|text| {
-        let (label, stem) = (Label::of(text), text.trim_end_matches('*'));
-        words.match_indices(stem).any(|(at, _)| label.fits(words, at, at + stem.len()))
+    labels.iter().any(|label| {
+        let stem = label.trim_end_matches('*');
+        words.match_indices(stem).any(|(at, _)| names_number(label, words, at))
     })
 }
+
+/// Whether the label at `start` is a word of its own and names the number after the words.
+fn names_number(label: &str, words: &str, start: usize) -> bool {
+    let stem = label.trim_end_matches('*');
+    let is_stem = stem.len() < label.len();
+    // Thai, Chinese, Japanese and Korean write no spaces, or append particles.
+    let is_spaced = stem.chars().next().is_some_and(|c| c < '\u{0e00}');
+    let rest = &words[start + stem.len()..];
+    let is_start = !is_spaced || words[..start].ends_with(' ');
+    let is_end = !is_spaced || is_stem || rest.starts_with(' ');
+    is_start && is_end && (!AMBIGUOUS.contains(&label) || is_connected(rest))
+}
+
+/// Whether only words that connect a label with its number follow a label.
+fn is_connected(rest: &str) -> bool {
+    let mut words = rest.split(' ').skip(1).filter(|word| !word.is_empty());
+    let is_part = |word: &str| word.bytes().all(|byte| byte.is_ascii_digit());
+    words.all(|word| CONNECTORS.contains(&word) || is_part(word))
+}
+
+/// Labels that also name other things, such as accounts of a service and libraries for passports.
+/// They name a number only if nothing but connecting words is between them.
+#[rustfmt::skip]
+const AMBIGUOUS: &[&str] = &[
+    "account", "my account", "his account", "her account", "your account", "current account",
+    "sort code", "routing", "routing number", "routing no", "konto", "cuenta", "hesap", "на счет",
+    "на счёт", "счет*", "счёт*",
+    "passport", "passports", "passi", "серия", "серию",
+    "arc", "beneficiary", "bn", "business number", "car", "car number", "cf", "cie",
+    "common reference", "crn", "driver", "driver*", "driving*", "ein", "electoral", "entity number",
+    "epic", "fin", "frn", "identity code", "income tax", "iva", "laboratory", "my number", "nas",
+    "nie", "nir", "nin", "pan", "patente", "personal code", "personal id", "pnr", "registration",
+    "registration number", "registration no", "resident id", "rs", "rtn", "rto", "sin", "t c",
+    "taxpayer", "tc", "tin", "vat", "vehicle", "vin", "voter", "voter*",
+    "свидетельств*", "личный код",
+];
+
+/// Words between a label and its number.
+#[rustfmt::skip]
+const CONNECTORS: &[&str] = &[
+    "a", "account", "an", "and", "are", "card", "certificate", "equals", "id", "identification",
+    "is", "its", "licence", "license", "my", "new", "no", "nr", "num", "number", "numbers", "of",
+    "old", "permit", "registration", "rf", "s", "the", "uk", "us", "was",
+    "и", "номер", "номера", "номером", "равен", "рф", "серии", "серия", "это",
+    "ist", "lautet", "nummer", "und", "von",
+    "de", "del", "do", "es", "est", "numero", "número", "numéro", "di", "è", "é", "jest", "numer",
+];
 
 /// Words for telephones.
 #[rustfmt::skip]
