@@ -243,6 +243,7 @@ fn ambiguous_labels_are_connected_with_their_number() {
     for text in [
         "passport: @",
         "passport number is @",
+        "passport of Anna Berg: @",
         "Passport No. @",
         "passport # @",
         "passport № @",

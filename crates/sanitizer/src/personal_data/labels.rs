@@ -136,7 +136,8 @@ pub(super) const REGISTERS: &[&str] = &[
 /// Words for passports and travel documents.
 #[rustfmt::skip]
 pub(super) static PASSPORT: LazyLock<Labels> = LazyLock::new(|| Labels::new(&[
-    "passport", "passports", "passport no", "travel document", "загранпаспорт*", "паспорт*",
+    "passport", "passports", "passport no", "passport of", "passport for",
+    "travel document", "загранпаспорт*", "паспорт*",
     "reisepass*", "pasaporte", "passeport", "passaporto", "passaporte", "paspoort", "paszport*",
     "pasaport*", "passi", "여권", "旅券", "パスポート", "护照", "護照", "หนังสือเดินทาง",
 ]));
