@@ -16,7 +16,7 @@ use std::ops::Range;
 use crate::randomness;
 pub(crate) use document::secrets_in_documents;
 use name::Name;
-pub(crate) use name::{Names, Strength};
+pub(crate) use name::{Names, Strength, is_identifier};
 pub(crate) use table::secrets_in_columns;
 
 /// A secret assigned to a name.

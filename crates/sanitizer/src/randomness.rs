@@ -140,6 +140,15 @@ fn is_usual(pair: &[u8]) -> bool {
     USUAL_PAIRS[usize::from(index(pair[0]))] >> index(pair[1]) & 1 == 1
 }
 
+/// Whether the value has letters of both cases, and digits. A single capital is the first letter of
+/// a word.
+pub(crate) fn is_mixed(value: &str) -> bool {
+    let count = |is: fn(&u8) -> bool| value.bytes().filter(is).count();
+    count(u8::is_ascii_lowercase) >= 2
+        && count(u8::is_ascii_uppercase) >= 2
+        && count(u8::is_ascii_digit) >= 1
+}
+
 /// Returns the Shannon entropy, in bits per byte.
 pub(crate) fn entropy(value: &str) -> f32 {
     let mut counts = [0_u16; 256];

@@ -5,19 +5,29 @@
 
 use std::ops::Range;
 
-use crate::assignment::Names;
+use crate::assignment::{Names, is_identifier};
 use crate::keyword_scan::KeywordScan;
 use crate::randomness;
+use crate::runs::is_base64;
 
 /// Maximum length of a value, in characters.
 const MAX_LENGTH: usize = 100;
+
+/// Maximum length of an identifier, in characters: 128 bits in base64.
+const MAX_IDENTIFIER: usize = 22;
 
 /// Minimum evidence of a value, in total and per character; see [`randomness::evidence`].
 const EVIDENCE: f32 = 16.0;
 const EVIDENCE_PER_CHARACTER: f32 = 0.55;
 
+/// Minimum length of a line of data, in characters.
+const MIN_DATA: usize = 20;
+
+/// Signs between a word and its value.
+const OPERATORS: [char; 13] = [' ', '\t', '"', '\'', '`', '{', '(', '=', ':', '>', '|', '-', '\\'];
+
 /// Maximum distance of the word before the value, in bytes.
-const CONTEXT_BYTES: usize = 64;
+const CONTEXT_BYTES: usize = 128;
 
 /// The confidence in such a value.
 pub(crate) const CONFIDENCE: f32 = 0.5;
@@ -27,50 +37,117 @@ pub(crate) fn values<'r>(
     scan: &'r KeywordScan<'_>,
     names: &'r Names,
 ) -> impl Iterator<Item = Range<usize>> + 'r {
-    let text = scan.text;
-    let is_secret = move |run: &&Range<usize>| {
-        run.len() <= MAX_LENGTH
-            && looks_random(&text[(*run).clone()])
-            && is_terminated(text, run.end)
-            && follows_word(text, run.start, names)
-    };
-    scan.runs.iter().filter(is_secret).cloned()
+    scan.runs.iter().filter_map(|run| value(scan.text, run, names))
+}
+
+fn value(text: &str, run: &Range<usize>, names: &Names) -> Option<Range<usize>> {
+    let may_be_secret = run.len() <= MAX_LENGTH
+        && has_letters_and_digits(&text[run.clone()])
+        && is_terminated(text, run.end);
+    may_be_secret.then_some(())?;
+    let is_secret = looks_random(&text[run.clone()])
+        && Context::before(text, run.start).names_value(run.len(), names);
+    is_secret.then(|| run.clone())
+}
+
+fn has_letters_and_digits(value: &str) -> bool {
+    value.bytes().any(|byte| byte.is_ascii_digit())
+        && value.bytes().any(|byte| byte.is_ascii_alphabetic())
 }
 
 fn looks_random(value: &str) -> bool {
-    let has = |is: fn(&u8) -> bool| value.bytes().any(|byte| is(&byte));
-    let is_mixed =
-        has(u8::is_ascii_lowercase) && has(u8::is_ascii_uppercase) && has(u8::is_ascii_digit);
     let need = EVIDENCE.max(EVIDENCE_PER_CHARACTER * value.len() as f32);
-    is_mixed
+    randomness::is_mixed(value)
         && !value.contains(['+', '/'])
         && randomness::evidence(value) >= need
         && !randomness::is_filler(value)
+        && !is_path_data(value)
+        && !has_date(value)
+        && !is_of_series(value)
 }
 
+/// Whether the value is the identifier of one of several elements, with its number: `...-12`.
+fn is_of_series(value: &str) -> bool {
+    let is_number = |part: &str| part.len() <= 4 && part.bytes().all(|byte| byte.is_ascii_digit());
+    value.rsplit_once('-').is_some_and(|(identifier, number)| {
+        identifier.len() <= MAX_IDENTIFIER && !number.is_empty() && is_number(number)
+    })
+}
+
+/// Whether the value is a part of an outline in SVG: its letters are commands.
+fn is_path_data(value: &str) -> bool {
+    let mut letters = value.bytes().filter(u8::is_ascii_alphabetic);
+    letters.all(|letter| b"mlhvcsqtaze".contains(&letter.to_ascii_lowercase()))
+}
+
+/// Whether a date is in the value, as in the name of a snapshot: `20171210T211224Z-...`.
+fn has_date(value: &str) -> bool {
+    value.as_bytes().windows(8).any(|digits| {
+        let number = std::str::from_utf8(digits).ok().and_then(|text| text.parse::<u32>().ok());
+        number.is_some_and(|number| {
+            let (year, month, day) = (number / 10_000, number / 100 % 100, number % 100);
+            (1990..2100).contains(&year) && (1..=12).contains(&month) && (1..=31).contains(&day)
+        })
+    })
+}
+
+/// Whether the value ends here, and no data follows on the next line.
 fn is_terminated(text: &str, end: usize) -> bool {
     let next = text[end..].chars().next();
     next.is_none_or(|next| next.is_whitespace() || "\"'`})]<>|,;".contains(next))
+        && !is_data(line_after(text, end))
 }
 
-/// Whether a word precedes the value, with at most an operator, a quote and spaces between, outside
-/// of a URL.
-fn follows_word(text: &str, start: usize, names: &Names) -> bool {
-    let near = &text[text.floor_char_boundary(start.saturating_sub(CONTEXT_BYTES))..start];
-    let line = near.rsplit('\n').next().unwrap_or_default();
-    let is_open = line.ends_with([' ', '\t', '"', '\'', '`', '{', '=']);
-    let last = line.rsplit([' ', '\t']).next().unwrap_or_default();
-    let before =
-        line.trim_end_matches([' ', '\t', '"', '\'', '`', '{', '(', '=', ':', '>', '|', '-', '\\']);
-    let is_inner = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    let word = &before[before.trim_end_matches(is_inner).len()..];
-    let is_word = word.bytes().filter(u8::is_ascii_alphabetic).count() >= 2;
-    is_open
-        && is_word
-        && !last.contains("://")
-        && !names.denies(before)
-        && !names.is_other(word)
-        && !is_number_of_other(before, word, names)
+/// Returns the start of the next line if the current one ends at `end`.
+fn line_after(text: &str, end: usize) -> &str {
+    let next = ["\n", "\r\n"].iter().find_map(|line_break| text[end..].strip_prefix(line_break));
+    let next = next.unwrap_or_default();
+    let near = &next[..next.ceil_char_boundary(CONTEXT_BYTES.min(next.len()))];
+    near.split(['\r', '\n']).next().unwrap_or_default()
+}
+
+/// Whether the line is one of a block of data.
+fn is_data(line: &str) -> bool {
+    let line = line.trim();
+    line.len() >= MIN_DATA && line.bytes().all(|byte| is_base64(byte) || byte == b'=')
+}
+
+/// The text before a value on its line.
+struct Context<'t>(&'t str);
+
+impl<'t> Context<'t> {
+    fn before(text: &'t str, start: usize) -> Self {
+        let near = &text[text.floor_char_boundary(start.saturating_sub(CONTEXT_BYTES))..start];
+        Self(near.rsplit('\n').next().unwrap_or_default())
+    }
+
+    /// Whether a word precedes a value of this length, with at most an operator, a quote and spaces
+    /// between, outside of a URL.
+    fn names_value(&self, length: usize, names: &Names) -> bool {
+        let (before, word) = self.word();
+        // A literal that begins with an equals sign is no assignment: `boundary="=-..."`.
+        let is_open =
+            self.0.ends_with([' ', '\t', '"', '\'', '`', '{', '=']) && !self.0.ends_with("\"=");
+        let is_word = word.bytes().filter(u8::is_ascii_alphabetic).count() >= 2;
+        is_open
+            && is_word
+            && !self.is_in_url()
+            && !names.denies(before)
+            && !names.is_other(word)
+            && !(length <= MAX_IDENTIFIER && is_identifier(word))
+            && !is_number_of_other(before, word, names)
+    }
+
+    /// Returns the text up to the word before the value, and the word.
+    fn word(&self) -> (&'t str, &'t str) {
+        let before = self.0.trim_end_matches(OPERATORS);
+        let is_inner = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        (before, &before[before.trim_end_matches(is_inner).len()..])
+    }
+
+    fn is_in_url(&self) -> bool {
+        self.0.rsplit([' ', '\t']).next().unwrap_or_default().contains("://")
+    }
 }
 
 /// Whether the word is that of a number, as in `order id`, and the one before it makes it the
@@ -85,34 +162,58 @@ fn is_number_of_other(before: &str, word: &str, names: &Names) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rules::Rules;
 
     /// Generated for this test.
     const VALUE: &str = "q8Zr2Lm0Tx5vB7nKc3Wd9Yh4";
 
+    fn found(text: &str) -> Vec<&str> {
+        let rules = Rules::standard();
+        values(&rules.scan_keywords(text), &rules.names).map(|span| &text[span]).collect()
+    }
+
     #[test]
     fn random_value_after_a_word_is_found() {
-        let names = Names::default();
         for syntax in
             ["acme '@'", "acme @\n", "template := \"@\"", "<id>{acme @}</id>", "\"id\": \"@\""]
         {
             let text = syntax.replace('@', VALUE);
-            let scan = KeywordScan::new(&text);
-            let found: Vec<&str> = values(&scan, &names).map(|span| &text[span]).collect();
-            assert_eq!(found, [VALUE], "{text}");
+            assert_eq!(found(&text), [VALUE], "{text}");
         }
     }
 
     #[test]
     fn identifiers_data_and_urls_are_not_found() {
+        let lines = format!("{VALUE}{VALUE}\n").repeat(3);
+        let [short, long] = [&VALUE[..21], &format!("{VALUE}{VALUE}")];
         for text in [
             "* MBsGA1UECgwUQnV5cGFzcyBBUy05ODMxNjMzMjcxIDAeBgNVBAMMF0J1eXBhc3Mg",
             "see https://drive.example/open?id=q8Zr2Lm0Tx5vB7nKc3Wd9Yh4",
             "commit 9fceb02d0ae598e95dc970b74767f19372d61af8",
             "struct Vec2WithSimd4Of16BytesEach",
             "sha512-9c0BMnG5tHsDWJ2qJl3xVkOWSo9BsLJBzqJ1n5kYyZ0Uo1D7r0N2bqJvWm8cRk1Hw==",
+            // Outlines.
+            "<path d=\"M352 20V0H188v-123l344-20v-1270zm40 120H8V40h112v112\"/>",
+            "<path d=\"m0 0zM199 0v1432h241v-1432h-241zM385 1668\"/>",
+            // Names with a date, and of generated files.
+            "see 20171210T211224Z-2be650b6d019eb54Xy",
+            "import \"chunk-q8Zr2Lm0Tx5vB7nKc3Wd9Yh4.js\"",
+            "img/IMG_20190812_q8Zr2Lm0Tx5vB7nKc3",
+            "schedule-9f3ac1d27be84056a1c9e07d52b8f634",
+            "'[0-9a-hjkmnp-tv-zA-HJKMNP-TV-Z]{25}'",
+            // Identifiers.
+            &format!("{{ id: \"{short}\", elementId: \"{short}\" }}"),
+            &format!("ids: [\n  \"{short}\",\n  \"{short}\",\n]"),
+            &format!("source=\"{}-17\"", &VALUE[..20]),
+            // Blocks of data.
+            &format!("const DATA: &str = \"\n{lines}\";"),
+            &format!("data: {lines}"),
+            &format!("data {long}{long}{long}"),
+            // Parts of messages and of paths.
+            &format!("boundary=\"={VALUE}\""),
+            &format!("/assets/x-{VALUE}"),
         ] {
-            let scan = KeywordScan::new(text);
-            assert_eq!(values(&scan, &Names::default()).count(), 0, "{text}");
+            assert_eq!(found(text), [""; 0], "{text}");
         }
     }
 }

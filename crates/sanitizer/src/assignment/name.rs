@@ -157,6 +157,11 @@ fn ends_word(bytes: &[u8], word: &Range<usize>) -> bool {
     ends(next) || is_plural && ends(bytes.get(word.end + 1))
 }
 
+/// Whether the name is that of an identifier: `id`, `elementId`, `USER_IDS`.
+pub(crate) fn is_identifier(name: &str) -> bool {
+    words(name).last().is_some_and(|last| matches!(&*last, "id" | "ids" | "uid" | "uuid" | "guid"))
+}
+
 /// Splits an identifier into words, in lower case: `my`, `api`, `key` of `my_apiKey`.
 fn words(identifier: &str) -> impl Iterator<Item = String> + '_ {
     identifier.split(|c: char| !c.is_ascii_alphabetic()).flat_map(|part| {
