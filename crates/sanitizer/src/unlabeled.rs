@@ -1,4 +1,4 @@
-//! Random values after a word that does not name a secret: `acme 'q8Zr2...'`.
+//! Random values without a name that says secret: `acme 'q8Zr2...'`, `acme_live_q8Zr2...`.
 //!
 //! Random values that mix upper-case letters, lower-case letters and digits are mostly keys.
 //! Digests, identifiers and data have one case, come in blocks, or are parts of URLs.
@@ -10,8 +10,11 @@ use crate::keyword_scan::KeywordScan;
 use crate::randomness;
 use crate::runs::is_base64;
 
-/// Maximum length of a value, in characters.
+/// Maximum length of a value after a word, in characters. Longer ones are mostly data.
 const MAX_LENGTH: usize = 100;
+
+/// Maximum length of a key with a prefix, in characters.
+const MAX_KEY: usize = 128;
 
 /// Maximum length of an identifier, in characters: 128 bits in base64.
 const MAX_IDENTIFIER: usize = 22;
@@ -20,8 +23,27 @@ const MAX_IDENTIFIER: usize = 22;
 const EVIDENCE: f32 = 16.0;
 const EVIDENCE_PER_CHARACTER: f32 = 0.55;
 
+/// The same for the rest of a key after its prefix, which is evidence itself.
+const EVIDENCE_PER_CHARACTER_OF_KEY: f32 = 0.35;
+
 /// Minimum length of a line of data, in characters.
 const MIN_DATA: usize = 20;
+
+/// Maximum length of the prefix of a key, in bytes.
+const MAX_PREFIX: usize = 24;
+
+/// Minimum length of a key after its prefix, in characters.
+const MIN_TAIL: usize = 20;
+
+/// Lengths of a key in hexadecimal digits after its prefix: whole bytes, as issuers choose them.
+const HEX_TAILS: [usize; 6] = [32, 40, 48, 64, 96, 128];
+
+/// Lengths of a value that is alone on its line, in characters: no identifier, and no line of data,
+/// which has at least 64.
+const ALONE: Range<usize> = MAX_IDENTIFIER + 1..64;
+
+/// Signs after the parts of a prefix.
+const SEPARATORS: [char; 5] = ['_', '-', '.', '~', ':'];
 
 /// Signs between a word and its value.
 const OPERATORS: [char; 13] = [' ', '\t', '"', '\'', '`', '{', '(', '=', ':', '>', '|', '-', '\\'];
@@ -32,7 +54,7 @@ const CONTEXT_BYTES: usize = 128;
 /// The confidence in such a value.
 pub(crate) const CONFIDENCE: f32 = 0.5;
 
-/// Returns the random values that follow a word.
+/// Returns the random values that follow a word, have a prefix, or are alone on their line.
 pub(crate) fn values<'r>(
     scan: &'r KeywordScan<'_>,
     names: &'r Names,
@@ -41,13 +63,22 @@ pub(crate) fn values<'r>(
 }
 
 fn value(text: &str, run: &Range<usize>, names: &Names) -> Option<Range<usize>> {
-    let may_be_secret = run.len() <= MAX_LENGTH
+    let may_be_key = run.len() <= MAX_KEY
         && has_letters_and_digits(&text[run.clone()])
         && is_terminated(text, run.end);
-    may_be_secret.then_some(())?;
-    let is_secret = looks_random(&text[run.clone()])
-        && Context::before(text, run.start).names_value(run.len(), names);
-    is_secret.then(|| run.clone())
+    may_be_key.then_some(())?;
+    let is_random = run.len() <= MAX_LENGTH && looks_random(&text[run.clone()]);
+    if is_random && Context::before(text, run.start).names_value(run.len(), names) {
+        return Some(run.clone());
+    }
+    let key = key_around(text, run);
+    let (prefix, tail) = split_prefix(&text[key.clone()]);
+    let has_prefix = is_prefix(prefix) && is_key(prefix, tail);
+    let may_be_alone =
+        ALONE.contains(&key.len()) && (looks_random(tail) || is_grouped(&text[key.clone()]));
+    let is_secret = has_prefix && Context::before(text, key.start).allows_key(names)
+        || may_be_alone && is_alone(text, &key);
+    is_secret.then_some(key)
 }
 
 fn has_letters_and_digits(value: &str) -> bool {
@@ -56,10 +87,13 @@ fn has_letters_and_digits(value: &str) -> bool {
 }
 
 fn looks_random(value: &str) -> bool {
-    let need = EVIDENCE.max(EVIDENCE_PER_CHARACTER * value.len() as f32);
+    has_evidence(value, EVIDENCE_PER_CHARACTER)
+}
+
+fn has_evidence(value: &str, per_character: f32) -> bool {
     randomness::is_mixed(value)
         && !value.contains(['+', '/'])
-        && randomness::evidence(value) >= need
+        && randomness::evidence(value) >= EVIDENCE.max(per_character * value.len() as f32)
         && !randomness::is_filler(value)
         && !is_path_data(value)
         && !has_date(value)
@@ -94,8 +128,102 @@ fn has_date(value: &str) -> bool {
 /// Whether the value ends here, and no data follows on the next line.
 fn is_terminated(text: &str, end: usize) -> bool {
     let next = text[end..].chars().next();
-    next.is_none_or(|next| next.is_whitespace() || "\"'`})]<>|,;".contains(next))
-        && !is_data(line_after(text, end))
+    let is_end = |next: char| {
+        let is_sign = !next.is_ascii() && !next.is_alphanumeric();
+        next.is_whitespace() || is_sign || "\"'`})]<>|,;".contains(next)
+    };
+    next.is_none_or(is_end) && !is_data(line_after(text, end))
+}
+
+/// Returns the value with the parts before it that belong to a key: `sha256~`, `SG.`, `12345:`.
+fn key_around(text: &str, run: &Range<usize>) -> Range<usize> {
+    let before = &text.as_bytes()[..run.start];
+    let near = before.iter().rev().take(MAX_KEY);
+    let length = match before.last() {
+        Some(b'.' | b'~') => {
+            near.take_while(|byte| is_base64(**byte) || b".~".contains(byte)).count()
+        }
+        // The number of an account. Words before a colon are names.
+        Some(b':') => match near.skip(1).take_while(|byte| byte.is_ascii_digit()).count() {
+            0 => 0,
+            digits => digits + 1,
+        },
+        _ => 0,
+    };
+    run.start - length..run.end
+}
+
+/// Divides a key after its prefix of words and numbers: `acme_live_`.
+fn split_prefix(key: &str) -> (&str, &str) {
+    let mut end = 0;
+    for (at, _) in key.match_indices(SEPARATORS).take_while(|(at, _)| *at < MAX_PREFIX) {
+        if !is_prefix_part(&key[end..at]) {
+            break;
+        }
+        end = at + 1;
+    }
+    key.split_at(end)
+}
+
+/// Whether the part is a number, a word in one case, perhaps with a number, or very short.
+fn is_prefix_part(part: &str) -> bool {
+    const SHORT: usize = 4;
+    let letters = part.trim_end_matches(|c: char| c.is_ascii_digit());
+    let is_of_one_case = letters.bytes().all(|byte| byte.is_ascii_lowercase())
+        || letters.bytes().all(|byte| byte.is_ascii_uppercase());
+    let digits = part.len() - letters.len();
+    let is_word = is_of_one_case && (letters.is_empty() || digits <= 2);
+    !part.is_empty() && (is_word || part.len() <= SHORT)
+}
+
+/// Whether the prefix begins with a word, or is the number of an account: `12345:`.
+fn is_prefix(prefix: &str) -> bool {
+    prefix.starts_with(|c: char| c.is_ascii_alphabetic()) || prefix.ends_with(':')
+}
+
+/// Whether the rest of a key after its prefix was generated. Digests follow a word and a dash
+/// (`chunk-`), so hexadecimal digits need a prefix of another form.
+fn is_key(prefix: &str, tail: &str) -> bool {
+    let is_word = prefix
+        .strip_suffix('-')
+        .is_some_and(|word| word.bytes().all(|byte| byte.is_ascii_alphabetic()));
+    let is_hex = !is_word
+        && HEX_TAILS.contains(&tail.len())
+        && tail.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+        && !randomness::is_filler(tail);
+    is_hex || tail.len() >= MIN_TAIL && has_evidence(tail, EVIDENCE_PER_CHARACTER_OF_KEY)
+}
+
+/// Whether the value has the form of a license key: groups of capitals and digits.
+fn is_grouped(value: &str) -> bool {
+    let is_of_key = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'-';
+    let is_hex = |byte: u8| byte.is_ascii_hexdigit() || byte == b'-';
+    value.bytes().all(is_of_key)
+        && !value.bytes().all(is_hex)
+        && (4..=8).contains(&value.split('-').count())
+        && value.split('-').all(|group| group.len() >= 2)
+        && randomness::evidence(value) >= EVIDENCE
+        && !randomness::is_filler(value)
+}
+
+/// Whether the value has a line of its own, and is no line of data.
+fn is_alone(text: &str, value: &Range<usize>) -> bool {
+    let near = text.floor_char_boundary(value.start.saturating_sub(CONTEXT_BYTES));
+    let (rest, before) = match text[near..value.start].rsplit_once('\n') {
+        Some((rest, before)) => (rest, before),
+        None if near == 0 => ("", &text[..value.start]),
+        None => return false,
+    };
+    let after = &text[value.end..text.ceil_char_boundary((value.end + 8).min(text.len()))];
+    let after = after.split('\n').next().unwrap_or_default();
+    let before = before.trim_start();
+    let before =
+        ["- ", "* "].iter().find_map(|bullet| before.strip_prefix(bullet)).unwrap_or(before);
+    // A literal with a comma is one of a list of data.
+    let is_mark = |c: char| " \t\r\"'`;".contains(c);
+    before.chars().all(is_mark)
+        && after.chars().all(is_mark)
+        && !is_data(rest.rsplit('\n').next().unwrap_or_default())
 }
 
 /// Returns the start of the next line if the current one ends at `end`.
@@ -134,8 +262,18 @@ impl<'t> Context<'t> {
             && !self.is_in_url()
             && !names.denies(before)
             && !names.is_other(word)
-            && !(length <= MAX_IDENTIFIER && is_identifier(word))
+            && (length > MAX_IDENTIFIER || !is_identifier(word))
             && !is_number_of_other(before, word, names)
+    }
+
+    /// Whether a key with a prefix may follow.
+    fn allows_key(&self, names: &Names) -> bool {
+        let (before, word) = self.word();
+        let last = self.0.chars().next_back();
+        let is_open = last.is_none_or(|last| {
+            last.is_whitespace() || !last.is_alphanumeric() && !"/.\\@#%&?$+-_~".contains(last)
+        });
+        is_open && !self.is_in_url() && !names.denies(before) && !names.is_other(word)
     }
 
     /// Returns the text up to the word before the value, and the word.
@@ -182,6 +320,38 @@ mod tests {
         }
     }
 
+    /// Hexadecimal digits, generated for this test.
+    const DIGITS: &str = "9f3ac1d27be84056a1c9e07d52b8f634";
+
+    #[test]
+    fn key_with_a_prefix_is_found_without_a_word() {
+        for key in [
+            format!("acme_live_{VALUE}"),
+            format!("ac-{VALUE}"),
+            format!("acme~{VALUE}"),
+            format!("AC.{}.{VALUE}", &VALUE[2..]),
+            format!("7213808860:{VALUE}"),
+            format!("ac3_{DIGITS}"),
+        ] {
+            for syntax in ["@", "{@}", "(@)", "['@', 1]", "<b>@</b>", "x := \"@\"", "Ключ «@»"]
+            {
+                let text = syntax.replace('@', &key);
+                assert_eq!(found(&text), [key.as_str()], "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn value_on_its_own_line_is_found() {
+        let license = "A3BK9-2XWQ7-Z8TM4-7PRV2-K6ND3";
+        for value in [VALUE, license] {
+            for syntax in ["@", "\n@\n", "a: 1\n- @\n", "x(\n  \"@\"\n)"] {
+                let text = syntax.replace('@', value);
+                assert_eq!(found(&text), [value], "{text}");
+            }
+        }
+    }
+
     #[test]
     fn identifiers_data_and_urls_are_not_found() {
         let lines = format!("{VALUE}{VALUE}\n").repeat(3);
@@ -199,13 +369,15 @@ mod tests {
             "see 20171210T211224Z-2be650b6d019eb54Xy",
             "import \"chunk-q8Zr2Lm0Tx5vB7nKc3Wd9Yh4.js\"",
             "img/IMG_20190812_q8Zr2Lm0Tx5vB7nKc3",
+            "spark-9f3ac1d27be84056a1c9e07d52b8f634",
             "schedule-9f3ac1d27be84056a1c9e07d52b8f634",
             "'[0-9a-hjkmnp-tv-zA-HJKMNP-TV-Z]{25}'",
             // Identifiers.
             &format!("{{ id: \"{short}\", elementId: \"{short}\" }}"),
             &format!("ids: [\n  \"{short}\",\n  \"{short}\",\n]"),
             &format!("source=\"{}-17\"", &VALUE[..20]),
-            // Blocks of data.
+            // Blocks and lists of data.
+            &format!("[\n  \"{VALUE}\",\n  \"{VALUE}\",\n]"),
             &format!("const DATA: &str = \"\n{lines}\";"),
             &format!("data: {lines}"),
             &format!("data {long}{long}{long}"),
