@@ -45,7 +45,11 @@ pub(crate) fn secrets(
     let Some(strength) = name.strength(strength, names) else { return Vec::new() };
     let judged = candidates.into_iter().filter_map(|candidate| {
         let required = operator.requirements(strength, &candidate);
-        let (confidence, human_chosen) = judge(&text[candidate.span.clone()], &required, names)?;
+        let value = &text[candidate.span.clone()];
+        let (confidence, human_chosen) = judge(value, &required, names)?;
+        if human_chosen && !candidate.is_quoted && name.is_in_variable(value) {
+            return None;
+        }
         Some(AssignedSecret { span: candidate.span, confidence, human_chosen })
     });
     judged.collect()
@@ -94,6 +98,7 @@ fn judge(value: &str, required: &Requirements, names: &Names) -> Option<(f32, bo
         && value.len() >= required.length
         && (value.len() < 16 || randomness::entropy(value) >= MIN_ENTROPY)
         && !value.contains("://")
+        && !randomness::is_file_name(value)
         && !names.claims(value)
         && !(evidence < CERTAIN && names.is_stand_in(value));
     if is_random {
@@ -211,6 +216,15 @@ mod tests {
             "password = os.environ[\"PASSWORD1\"]",
             "label_password: \"Enter your password!\"",
             "if token == TokenKind::Ident2 { return; }",
+            "svr2Password: svr2Password,",
+            "get '/reset_password2' => 'login#reset_password'",
+            "proxyPass.computed = this.$props.data2.proxyPass.value;",
+            "pwd = SecureRandom.base58\n",
+            "'password' => '--password='",
+            "lost_password: 'このリンクでパスワードを1回だけ再設定できます'",
+            "ApiTokenManager: '_AppLayout.e6a6a429.js'",
+            "key = \"000102030405060708090a0b0c0d0e0f\"",
+            "api_key = \"00112233445566778899aabbccddeeff\"",
         ] {
             assert_eq!(found(text), [""; 0], "{text}");
         }

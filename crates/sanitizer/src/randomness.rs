@@ -163,11 +163,27 @@ pub(crate) fn entropy(value: &str) -> f32 {
 /// Maximum bytes of a value over which its entropy is measured.
 const MEASURED: usize = 4096;
 
-/// Whether the value is filler: `xxxxxxxx`, `********`, `abcdefghijkl`.
+/// Whether the value is filler: `xxxxxxxx`, `********`, `abcdefghijkl`, `00010203...`.
 pub(crate) fn is_filler(value: &str) -> bool {
     let is_filling = |b: &u8| matches!(b, b'x' | b'X' | b'*' | b'.' | b'_' | b'-');
     let filling = value.bytes().filter(is_filling).count();
-    filling * 2 > value.len() || is_alphabet(value.as_bytes())
+    filling * 2 > value.len() || is_alphabet(value.as_bytes()) || is_series(value)
+}
+
+/// Whether the value is a test vector: hexadecimal bytes with the same difference, as in
+/// `00010203...` and `00112233...`.
+fn is_series(value: &str) -> bool {
+    const MIN_BYTES: usize = 8;
+    // Most values are no digits, and need no memory.
+    if value.len() < 2 * MIN_BYTES || !value.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return false;
+    }
+    let Ok(bytes) = hex::decode(&value[..value.len() & !1]) else { return false };
+    let difference = |pair: &[u8]| pair[1].wrapping_sub(pair[0]);
+    bytes.windows(MIN_BYTES).any(|run| {
+        let first = difference(run);
+        run.windows(2).all(|pair| difference(pair) == first)
+    })
 }
 
 /// Whether twelve characters in a row count up, as in the alphabet.
@@ -177,16 +193,25 @@ fn is_alphabet(bytes: &[u8]) -> bool {
     bytes.windows(STEPS).any(|run| run.windows(2).all(steps))
 }
 
-/// Whether the value is a template: `${NAME}`, `{{ name }}`, `<name>`, `%{name}`, `$(command)`.
+/// Whether the value is a template: `${NAME}`, `{{ name }}`, `<name>`, `%{name}`, `$(command)`,
+/// `[name]`, `{name}`.
 pub(crate) fn is_template(value: &str) -> bool {
     #[rustfmt::skip]
     const PAIRS: [(&str, &str); 8] = [
         ("${", "}"), ("#{", "}"), ("%{", "}"), ("@{", "}"), ("{{", "}}"), ("$(", ")"), ("<", ">"),
         ("%(", ")s"),
     ];
+    let is_name_in = |open, close| {
+        let inner = value.strip_prefix(open).and_then(|rest: &str| rest.strip_suffix(close));
+        inner.is_some_and(|name: &str| {
+            name.bytes().all(|b| b.is_ascii_alphabetic() || b"_- ".contains(&b))
+        })
+    };
     let is_inner = |c: char| c.is_alphanumeric() || " _-.:|?'\"/,".contains(c);
     value.starts_with('$')
         || value.starts_with('<')
+        || is_name_in('[', ']')
+        || is_name_in('{', '}')
         || PAIRS.iter().any(|(open, close)| {
             value.split_once(open).is_some_and(|(_, rest)| {
                 rest.split_once(close).is_some_and(|(inner, _)| inner.chars().all(is_inner))
@@ -206,7 +231,9 @@ pub(crate) fn is_human_chosen(value: &str) -> bool {
 
 /// Whether the value is a name, path, address or call, which consist of words.
 fn is_prose(value: &str) -> bool {
-    let is_address = value.contains("://") || value.starts_with(['/', '.', '~', '@', '%']);
+    let is_address = value.contains("://")
+        || value.starts_with(['/', '.', '~', '@', '%'])
+        || value.starts_with("--");
     let is_mailbox = value.split_once('@').is_some_and(|(_, domain)| {
         domain.contains('.') && domain.bytes().all(|b| b.is_ascii_lowercase() || b == b'.')
     });
@@ -215,7 +242,55 @@ fn is_prose(value: &str) -> bool {
         || value.contains("->");
     let mut words = value.split(['_', '-', '.', '/', ':', ' ']);
     let is_name = words.clone().count() > 1 && words.all(is_word);
-    is_address || is_mailbox || is_expression || is_name || is_camel_case(value)
+    is_address
+        || is_mailbox
+        || is_expression
+        || is_name
+        || is_camel_case(value)
+        || is_member(value)
+        || is_route(value)
+        || is_unspaced_sentence(value)
+        || is_file_name(value)
+}
+
+/// Whether the value is a member of an object: `this.$props.proxyPass`, `SecureRandom.base58`.
+fn is_member(value: &str) -> bool {
+    let is_part = |part: &str| {
+        let name = part.trim_start_matches('$');
+        let is_inner = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+        !name.is_empty() && name.bytes().all(is_inner) && (is_word(name) || is_camel_case(name))
+    };
+    value.contains('.') && value.split('.').all(is_part)
+}
+
+/// Whether the value is an action of a controller, as frameworks write routes:
+/// `account#lost_password`.
+fn is_route(value: &str) -> bool {
+    let is_name = |part: &str| part.bytes().all(|b| b.is_ascii_lowercase() || b"_/".contains(&b));
+    value.split_once('#').is_some_and(|(controller, action)| {
+        controller.len() > 1 && action.len() > 1 && is_name(controller) && is_name(action)
+    })
+}
+
+/// Whether the value is a sentence in a script that does not separate words.
+fn is_unspaced_sentence(value: &str) -> bool {
+    const MIN_CHARACTERS: usize = 8;
+    let is_unspaced = |c: &char| matches!(c, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}');
+    value.chars().filter(is_unspaced).count() >= MIN_CHARACTERS
+}
+
+/// Whether the value is the name of a file: `AppLayout.e6a6a429.js`.
+pub(crate) fn is_file_name(value: &str) -> bool {
+    #[rustfmt::skip]
+    const EXTENSIONS: [&str; 42] = [
+        "c", "cfg", "cjs", "conf", "cpp", "cs", "css", "gif", "go", "gz", "h", "htm", "html", "ico",
+        "ini", "java", "jpeg", "jpg", "js", "json", "jsx", "lock", "log", "map", "md", "mjs", "pdf",
+        "php", "png", "py", "rb", "rs", "scss", "sh", "sql", "svg", "toml", "ts", "tsx", "txt",
+        "xml", "zip",
+    ];
+    value.rsplit_once('.').is_some_and(|(name, extension)| {
+        !name.is_empty() && EXTENSIONS.binary_search(&extension).is_ok()
+    })
 }
 
 /// Whether the value is a name such as `AtomicU32Provider`: letters of both cases, not random.
@@ -274,15 +349,26 @@ mod tests {
 
     #[test]
     fn templates_are_recognized() {
-        for template in ["${DB_PASS1}", "a{{ secret1 }}b", "<password1>", "$DB_PASS1", "%(pw1)s"] {
+        for template in [
+            "${DB_PASS1}",
+            "a{{ secret1 }}b",
+            "<password1>",
+            "$DB_PASS1",
+            "%(pw1)s",
+            "[pass word]",
+            "{db-pass}",
+        ] {
             assert!(is_template(template), "{template}");
         }
         assert!(!is_template("m{{h}o)p${e]n1") && !is_template("a<b1"));
+        assert!(!is_template("{q8Zr2Lm0}"));
     }
 
     #[test]
     fn filler_is_repeated_characters_or_the_alphabet() {
-        for filler in ["xxxxxxxx", "********", "AbCabcdefghijklmnopqrstuvwxyz"] {
+        for filler in
+            ["xxxxxxxx", "********", "AbCabcdefghijklmnopqrstuvwxyz", "000102030405060708090a0b"]
+        {
             assert!(is_filler(filler), "{filler}");
         }
         assert!(!is_filler("q8Zr2Lm0Tx5vB7nK"));
