@@ -187,6 +187,8 @@ mod tests {
             "token = \\\n  '@'",
             "SecretString(\"@\")",
             "token = Some(\"@\")",
+            "# Acme API key\n@\n",
+            "acme token\r\n  @",
         ] {
             let text = syntax.replace('@', VALUE);
             assert_eq!(found(&text), [VALUE], "{text}");
@@ -225,6 +227,7 @@ mod tests {
             "ApiTokenManager: '_AppLayout.e6a6a429.js'",
             "key = \"000102030405060708090a0b0c0d0e0f\"",
             "api_key = \"00112233445566778899aabbccddeeff\"",
+            "# How to get a token\ngithub.com/acme/docs\n",
         ] {
             assert_eq!(found(text), [""; 0], "{text}");
         }
@@ -232,7 +235,12 @@ mod tests {
 
     #[test]
     fn human_chosen_values_are_found_for_passwords_only() {
-        for text in ["password = \"hunter2!\"", "db_password: 'hunter2!'", "DB_PASS=hunter2!\n"] {
+        for text in [
+            "password = \"hunter2!\"",
+            "db_password: 'hunter2!'",
+            "DB_PASS=hunter2!\n",
+            "var password string = \"hunter2!\"",
+        ] {
             assert_eq!(found(text), ["hunter2!"], "{text}");
         }
         assert_eq!(found("token = \"hunter2!\""), [""; 0]);

@@ -31,6 +31,8 @@ pub(super) enum Kind {
     Verb,
     /// A space only.
     Space,
+    /// The end of the line: the next one has only the value.
+    Line,
 }
 
 impl Operator {
@@ -41,7 +43,7 @@ impl Operator {
             (Kind::Assigned, true) => (Requirements::MIN_EVIDENCE, Requirements::MIN_LENGTH),
             (Kind::Assigned | Kind::Element, _) => (Requirements::MIN_EVIDENCE, 10),
             (Kind::Verb, _) | (_, true) => (8.0, 10),
-            (Kind::Adjacent | Kind::Space, false) => (12.0, 16),
+            (Kind::Adjacent | Kind::Space | Kind::Line, false) => (12.0, 16),
         };
         let extra = if self.is_distant || candidate.is_part { 3.0 } else { 0.0 };
         let (evidence, length) = match strength {
@@ -67,6 +69,9 @@ impl Operator {
 /// Maximum number of words between a name and its operator.
 const MAX_WORDS_BETWEEN: usize = 5;
 
+/// Maximum length of a value on the line after its name, in bytes. Lines of data are longer.
+const MAX_LINE: usize = 63;
+
 /// Maximum length of such a word, in bytes.
 const MAX_WORD_BYTES: usize = 24;
 
@@ -82,17 +87,34 @@ pub(super) fn after(text: &str, end: usize) -> Option<Operator> {
     if let Some(kind) = eat_operator(&mut cursor, spaced) {
         return Some(to_value(text, cursor, kind, false));
     }
+    if let Some(operator) = end_of_line(text, cursor) {
+        return Some(operator);
+    }
     if !spaced {
         return None;
     }
     let space_only = (!has_closing_mark).then(|| to_value(text, cursor, Kind::Space, false));
     let is_foreign = !text.as_bytes()[end - 1].is_ascii();
     let foreign = || is_foreign.then(|| beyond_foreign_words(text, cursor)).flatten();
-    let beyond = beyond_words(text, cursor).map(|operator| Operator {
+    let beyond = beyond_words(text, cursor, !has_closing_mark).map(|operator| Operator {
         is_foreign: is_foreign && begins_ascii(text, operator.value_start),
         ..operator
     });
     beyond.or_else(foreign).or(space_only)
+}
+
+/// Returns the end of the line as the operator if the next line has only a value, as below a
+/// heading: `# API key`.
+fn end_of_line(text: &str, mut cursor: Cursor<'_>) -> Option<Operator> {
+    static VALUE: ByteSet = ByteSet::alphanumeric_and(b"+/_.~=-");
+    cursor.eat("\r");
+    cursor.eat("\n").then_some(())?;
+    cursor.spaces();
+    let mut line = cursor;
+    let length = line.skip(MAX_LINE + 1, |byte| VALUE.contains(byte));
+    let is_whole = line.peek().is_none_or(|byte| matches!(byte, b'\r' | b'\n'));
+    (is_whole && (1..=MAX_LINE).contains(&length))
+        .then(|| to_value(text, cursor, Kind::Line, false))
 }
 
 /// Returns a space as the operator before the first word in ASCII: `пароль для прода hunter2!`.
@@ -114,9 +136,10 @@ fn begins_ascii(text: &str, at: usize) -> bool {
     text.as_bytes().get(at).is_some_and(u8::is_ascii_graphic)
 }
 
-/// Returns the operator after some words: `token for staging: `.
-fn beyond_words(text: &str, mut cursor: Cursor<'_>) -> Option<Operator> {
-    for _ in 0..MAX_WORDS_BETWEEN {
+/// Returns the operator after some words: `token for staging: `. The only one may be the type of a
+/// variable if the name `may_have_type`.
+fn beyond_words(text: &str, mut cursor: Cursor<'_>, may_have_type: bool) -> Option<Operator> {
+    for index in 0..MAX_WORDS_BETWEEN {
         let is_inner = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || !byte.is_ascii();
         let length = cursor.skip(MAX_WORD_BYTES + 1, is_inner);
         let is_verb = matches!(&text.as_bytes()[cursor.at - length..cursor.at], b"is" | b"was");
@@ -127,8 +150,10 @@ fn beyond_words(text: &str, mut cursor: Cursor<'_>) -> Option<Operator> {
         if is_verb {
             return Some(to_value(text, cursor, Kind::Verb, false));
         }
+        // `var token string = "..."`
+        let is_type = may_have_type && index == 0 && cursor.peek() == Some(b'=');
         if let Some(kind @ (Kind::Assigned | Kind::Adjacent)) = eat_operator(&mut cursor, spaced) {
-            return Some(to_value(text, cursor, kind, true));
+            return Some(to_value(text, cursor, kind, !is_type));
         }
         if !spaced {
             return None;
@@ -140,7 +165,7 @@ fn beyond_words(text: &str, mut cursor: Cursor<'_>) -> Option<Operator> {
 /// Returns the operator that ends at the cursor. The value begins after blanks, brackets, and a
 /// call around it.
 fn to_value(text: &str, mut cursor: Cursor<'_>, kind: Kind, is_distant: bool) -> Operator {
-    if kind != Kind::Space {
+    if !matches!(kind, Kind::Space | Kind::Line) {
         cursor.blanks();
         cursor.skip(1, |byte| matches!(byte, b'[' | b'(' | b'{'));
         cursor.blanks();
