@@ -97,7 +97,7 @@ fn judge(value: &str, required: &Requirements, names: &Names) -> Option<(f32, bo
     let is_random = evidence >= required.evidence
         && value.len() >= required.length
         && (value.len() < 16 || randomness::entropy(value) >= MIN_ENTROPY)
-        && !value.contains("://")
+        && (!value.contains("://") || has_random_segment(value, required.evidence))
         && !randomness::is_file_name(value)
         && !names.claims(value)
         && !(evidence < CERTAIN && names.is_stand_in(value));
@@ -110,6 +110,19 @@ fn judge(value: &str, required: &Requirements, names: &Names) -> Option<(f32, bo
         && randomness::is_human_chosen(value)
         && !names.is_stand_in(value);
     is_human_chosen.then_some((0.5, true))
+}
+
+/// Whether a URL has a segment that is a secret, as that of a webhook: longer than an identifier,
+/// in letters of both cases and digits.
+fn has_random_segment(url: &str, evidence: f32) -> bool {
+    const MIN_LENGTH: usize = 23;
+    /// Evidence beyond that of a value which is no URL.
+    const EXTRA: f32 = 7.0;
+    url.split(['/', '?', '&', '=', '#', '@']).any(|segment| {
+        segment.len() >= MIN_LENGTH
+            && randomness::is_mixed(segment)
+            && randomness::evidence(segment) >= evidence + EXTRA
+    })
 }
 
 /// Evidence above which a word such as `fake` in a value is a coincidence.
@@ -227,10 +240,17 @@ mod tests {
             "ApiTokenManager: '_AppLayout.e6a6a429.js'",
             "key = \"000102030405060708090a0b0c0d0e0f\"",
             "api_key = \"00112233445566778899aabbccddeeff\"",
+            "token: https://acme.io/v1/q8Zr2Lm0Tx5v",
             "# How to get a token\ngithub.com/acme/docs\n",
         ] {
             assert_eq!(found(text), [""; 0], "{text}");
         }
+    }
+
+    #[test]
+    fn url_with_a_random_segment_is_found() {
+        let url = format!("https://acme.io/hooks/{VALUE}Wd9Yh4Jf6Gs1Pa");
+        assert_eq!(found(&format!("acme token = '{url}'")), [url.as_str()]);
     }
 
     #[test]

@@ -5,13 +5,16 @@
 /// longer value gives more evidence.
 ///
 /// Issuers put a prefix before the random part (`acme_live_...`), so the last part may count alone.
+/// Such a form is itself some evidence.
 pub(crate) fn evidence(value: &str) -> f32 {
     /// Minimum length of a part that is measured alone, in characters.
     const PART: usize = 12;
+    /// Evidence of a prefix.
+    const PREFIX: f32 = 1.5;
     let whole = evidence_of_pairs(value);
     match value.rsplit(['_', '-', '.']).next() {
         Some(last) if last.len() >= PART && last.len() < value.len() => {
-            whole.max(evidence_of_pairs(last))
+            whole.max(evidence_of_pairs(last) + PREFIX)
         }
         _ => whole,
     }
@@ -338,6 +341,13 @@ mod tests {
         ] {
             assert!(evidence(written) < 5.0, "{written}: {}", evidence(written));
         }
+    }
+
+    #[test]
+    fn prefix_is_evidence() {
+        let random = "xlirevvbpftugmpd";
+        assert!(evidence(&format!("ac_pat_{random}")) > evidence(random));
+        assert!(evidence("ac_pat_configuration") < 0.0);
     }
 
     #[test]
