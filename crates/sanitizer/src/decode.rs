@@ -16,6 +16,7 @@ mod wrapped_runs;
 
 use std::ops::Range;
 
+pub(crate) use base64::encodes_text;
 pub(crate) use concatenated::JOIN_SIGNS;
 pub use entities::decode_references;
 pub(crate) use entities::reference_signs;

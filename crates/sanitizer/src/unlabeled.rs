@@ -6,6 +6,7 @@
 use std::ops::Range;
 
 use crate::assignment::{Names, is_identifier};
+use crate::decode::encodes_text;
 use crate::keyword_scan::KeywordScan;
 use crate::randomness;
 use crate::runs::is_base64;
@@ -65,10 +66,13 @@ pub(crate) fn values<'r>(
 fn value(text: &str, run: &Range<usize>, names: &Names) -> Option<Range<usize>> {
     let may_be_key = run.len() <= MAX_KEY
         && has_letters_and_digits(&text[run.clone()])
+        && !is_digest(&text[run.clone()])
         && is_terminated(text, run.end);
     may_be_key.then_some(())?;
-    let is_random = run.len() <= MAX_LENGTH && looks_random(&text[run.clone()]);
-    if is_random && Context::before(text, run.start).names_value(run.len(), names) {
+    let value = &text[run.clone()];
+    // The secrets of encoded text are found in its view.
+    let is_random = value.len() <= MAX_LENGTH && looks_random(value) && !encodes_text(value);
+    if is_random && Context::before(text, run.start).names_value(value, names) {
         return Some(run.clone());
     }
     let key = key_around(text, run);
@@ -84,6 +88,12 @@ fn value(text: &str, run: &Range<usize>, names: &Names) -> Option<Range<usize>> 
 fn has_letters_and_digits(value: &str) -> bool {
     value.bytes().any(|byte| byte.is_ascii_digit())
         && value.bytes().any(|byte| byte.is_ascii_alphabetic())
+}
+
+/// Whether the value is the digest of a resource: `sha384-...`.
+fn is_digest(value: &str) -> bool {
+    let bits = value.strip_prefix("sha").and_then(|rest| rest.split_once('-'));
+    bits.is_some_and(|(bits, _)| bits.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 fn looks_random(value: &str) -> bool {
@@ -106,6 +116,15 @@ fn is_of_series(value: &str) -> bool {
     value.rsplit_once('-').is_some_and(|(identifier, number)| {
         identifier.len() <= MAX_IDENTIFIER && !number.is_empty() && is_number(number)
     })
+}
+
+/// Whether the value is short enough for an identifier, without the words around it:
+/// `shape_..._clip`.
+fn may_be_identifier(value: &str) -> bool {
+    let (_, rest) = split_prefix(value);
+    let is_word = |part: &str| part.bytes().all(|byte| byte.is_ascii_lowercase());
+    let before = rest.rsplit_once('_').filter(|(_, last)| is_word(last)).map(|(before, _)| before);
+    before.unwrap_or(rest).len() <= MAX_IDENTIFIER
 }
 
 /// Whether the value is a part of an outline in SVG: its letters are commands.
@@ -249,9 +268,9 @@ impl<'t> Context<'t> {
         Self(near.rsplit('\n').next().unwrap_or_default())
     }
 
-    /// Whether a word precedes a value of this length, with at most an operator, a quote and spaces
-    /// between, outside of a URL.
-    fn names_value(&self, length: usize, names: &Names) -> bool {
+    /// Whether a word precedes the value, with at most an operator, a quote and spaces between,
+    /// outside of a URL.
+    fn names_value(&self, value: &str, names: &Names) -> bool {
         let (before, word) = self.word();
         // A literal that begins with an equals sign is no assignment: `boundary="=-..."`.
         let is_open =
@@ -262,7 +281,7 @@ impl<'t> Context<'t> {
             && !self.is_in_url()
             && !names.denies(before)
             && !names.is_other(word)
-            && (length > MAX_IDENTIFIER || !is_identifier(word))
+            && (!is_identifier(word) || !may_be_identifier(value))
             && !is_number_of_other(before, word, names)
     }
 
@@ -273,7 +292,11 @@ impl<'t> Context<'t> {
         let is_open = last.is_none_or(|last| {
             last.is_whitespace() || !last.is_alphanumeric() && !"/.\\@#%&?$+-_~".contains(last)
         });
-        is_open && !self.is_in_url() && !names.denies(before) && !names.is_other(word)
+        is_open
+            && !self.is_in_url()
+            && !names.denies(before)
+            && !names.is_other(word)
+            && !is_identifier(word)
     }
 
     /// Returns the text up to the word before the value, and the word.
@@ -362,6 +385,11 @@ mod tests {
             "commit 9fceb02d0ae598e95dc970b74767f19372d61af8",
             "struct Vec2WithSimd4Of16BytesEach",
             "sha512-9c0BMnG5tHsDWJ2qJl3xVkOWSo9BsLJBzqJ1n5kYyZ0Uo1D7r0N2bqJvWm8cRk1Hw==",
+            &format!("integrity=\"sha384-{VALUE}{VALUE}\""),
+            &format!("h = sha384-{VALUE}"),
+            // {"alg":"HS256","typ":"J"} and 012:Organization123456
+            "header = \"eyJhbGciOiJIUzI1NiIsInR5cCI6IkoifQ\"",
+            "\"node\": \"MDEyOk9yZ2FuaXphdGlvbjEyMzQ1Ng\"",
             // Outlines.
             "<path d=\"M352 20V0H188v-123l344-20v-1270zm40 120H8V40h112v112\"/>",
             "<path d=\"m0 0zM199 0v1432h241v-1432h-241zM385 1668\"/>",
@@ -376,6 +404,7 @@ mod tests {
             &format!("{{ id: \"{short}\", elementId: \"{short}\" }}"),
             &format!("ids: [\n  \"{short}\",\n  \"{short}\",\n]"),
             &format!("source=\"{}-17\"", &VALUE[..20]),
+            &format!("<mask id=\"shape_{short}_clip\"/>"),
             // Blocks and lists of data.
             &format!("[\n  \"{VALUE}\",\n  \"{VALUE}\",\n]"),
             &format!("const DATA: &str = \"\n{lines}\";"),

@@ -171,9 +171,10 @@ fn ends_word(bytes: &[u8], word: &Range<usize>) -> bool {
     ends(next) || is_plural && ends(bytes.get(word.end + 1))
 }
 
-/// Whether the name is that of an identifier: `id`, `elementId`, `USER_IDS`.
+/// Whether the name is that of an identifier: `id`, `elementId`, `USER_IDS`, `etag`.
 pub(crate) fn is_identifier(name: &str) -> bool {
-    words(name).last().is_some_and(|last| matches!(&*last, "id" | "ids" | "uid" | "uuid" | "guid"))
+    const NAMES: [&str; 6] = ["id", "ids", "uid", "uuid", "guid", "etag"];
+    words(name).last().is_some_and(|last| NAMES.contains(&last.as_str()))
 }
 
 /// Splits an identifier into words, in lower case: `my`, `api`, `key` of `my_apiKey`.

@@ -25,7 +25,7 @@ pub(super) fn views<'r>(scan: &'r KeywordScan<'_>) -> impl Iterator<Item = View>
     let mut done = 0;
     long.flat_map(move |run| {
         let characters = &text[run.clone()];
-        if !is_text(characters.get(..PROBE).unwrap_or(characters)) {
+        if !encodes_text(characters.get(..PROBE).unwrap_or(characters)) {
             return [None, None];
         }
         // Lines of whole groups only.
@@ -62,12 +62,12 @@ fn decode(characters: &str) -> Option<Vec<u8>> {
     STANDARD.decode(whole).or_else(|_| URL_SAFE.decode(whole)).ok()
 }
 
-/// Whether the start of a run decodes to text. Most runs are names and paths, which do not.
-fn is_text(probe: &str) -> bool {
-    let Some(bytes) = decode(probe) else { return false };
+/// Whether a run, or its start, decodes to text. Most runs are names and paths, which do not.
+pub(crate) fn encodes_text(run: &str) -> bool {
+    let Some(bytes) = decode(run) else { return false };
     let valid = match std::str::from_utf8(&bytes) {
         Ok(text) => text,
-        // The probe may end inside a character.
+        // The start of a run may end inside a character.
         Err(error) if error.error_len().is_none() => {
             std::str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default()
         }
