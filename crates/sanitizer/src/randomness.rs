@@ -259,7 +259,7 @@ fn is_prose(value: &str) -> bool {
 /// Whether the value is a member of an object: `this.$props.proxyPass`, `SecureRandom.base58`.
 fn is_member(value: &str) -> bool {
     let is_part = |part: &str| {
-        let name = part.trim_start_matches('$');
+        let name = part.trim_start_matches(['$', '!']);
         let is_inner = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
         !name.is_empty() && name.bytes().all(is_inner) && (is_word(name) || is_camel_case(name))
     };
