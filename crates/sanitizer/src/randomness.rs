@@ -1,5 +1,7 @@
 //! Randomness of a value: whether a machine generated it or a person wrote it.
 
+use std::ops::RangeInclusive;
+
 /// Returns the evidence that `value` is random: the natural logarithm of the likelihood ratio of
 /// random to written, so above zero it looks random. Each pair of adjacent characters counts, so a
 /// longer value gives more evidence.
@@ -170,7 +172,23 @@ const MEASURED: usize = 4096;
 pub(crate) fn is_filler(value: &str) -> bool {
     let is_filling = |b: &u8| matches!(b, b'x' | b'X' | b'*' | b'.' | b'_' | b'-');
     let filling = value.bytes().filter(is_filling).count();
-    filling * 2 > value.len() || is_alphabet(value.as_bytes()) || is_series(value)
+    filling * 2 > value.len()
+        || is_alphabet(value.as_bytes())
+        || is_shuffled_alphabet(value.as_bytes())
+        || is_series(value)
+}
+
+/// Whether the value has many characters and none twice: an alphabet in any order.
+fn is_shuffled_alphabet(bytes: &[u8]) -> bool {
+    const LENGTHS: RangeInclusive<usize> = 32..=128;
+    let mut seen = 0_u128;
+    LENGTHS.contains(&bytes.len())
+        && bytes.iter().all(|byte| {
+            let bit = 1_u128.checked_shl(u32::from(*byte)).unwrap_or_default();
+            let is_new = bit != 0 && seen & bit == 0;
+            seen |= bit;
+            is_new
+        })
 }
 
 /// Whether the value is a test vector: hexadecimal bytes with the same difference, as in
@@ -381,6 +399,7 @@ mod tests {
         {
             assert!(is_filler(filler), "{filler}");
         }
+        assert!(is_filler("vT4xkZq2LwR8nHb5JdYc9MfUs3GpAe7KoWi6X"));
         assert!(!is_filler("q8Zr2Lm0Tx5vB7nK"));
     }
 }
