@@ -26,6 +26,8 @@ pub(crate) struct Rule {
     /// The format; its group `s` is the secret.
     pub regex: Regex,
     pub validator: Validator,
+    /// Values of this form are left to this rule, even next to a name.
+    pub claims: Option<Regex>,
     /// Minimum Shannon entropy of the secret, in bits per character.
     pub min_entropy: f32,
     /// Maximum distance of the match's start before a keyword.
@@ -89,6 +91,8 @@ impl Rules {
                 Ok::<_, RuleError>(all.followed_by(next?))
             })?;
         merged.formats.retain(|(rule, _)| !excluded.contains(&rule.category));
+        merged.names.claimed =
+            merged.formats.iter().filter_map(|(rule, _)| rule.claims.clone()).collect();
         let formats = merged.formats.iter().map(|(_, keywords)| keywords).enumerate();
         let of_formats = formats.flat_map(|(rank, keywords)| {
             keywords.iter().map(move |word| (word.as_str(), Meaning::Format(rank)))

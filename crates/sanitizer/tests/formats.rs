@@ -1,6 +1,6 @@
 //! A planted secret of each format is masked in any context; benign text stays.
 
-use mc_sanitizer::mask;
+use mc_sanitizer::{Policy, Sanitizer, mask};
 
 /// Returns pseudorandom text. Keys are assembled here, so that other scanners find none in the
 /// sources.
@@ -262,6 +262,21 @@ fn tokens_next_to_each_other_are_all_masked() {
         let masked = mask(&tokens.join(separator)).text.into_string();
         assert_eq!(masked, ["[secret:github-token]"; 3].join(separator));
     }
+}
+
+#[test]
+fn keys_of_unknown_vendors_are_mostly_found() {
+    let categories: Vec<&str> = planted().map(|(category, ..)| category).collect();
+    let sanitizer = Sanitizer::without(&categories);
+    let (mut found, mut count) = (0, 0);
+    for (_, _, secret) in planted() {
+        for (before, after) in SURROUNDINGS {
+            let masked = sanitizer.mask(&format!("{before}{secret}{after}"), &Policy::default());
+            found += usize::from(!masked.text.as_str().contains(&secret));
+            count += 1;
+        }
+    }
+    assert!(found * 100 >= count * 70, "{found} of {count}");
 }
 
 /// Checks that only `secret` is masked, under `category`.

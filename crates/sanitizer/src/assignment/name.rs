@@ -43,7 +43,6 @@ impl Names {
         self.aspects.extend(other.aspects);
         self.denials.extend(other.denials);
         self.stand_ins.extend(other.stand_ins);
-        self.claimed.extend(other.claimed);
     }
 
     /// Whether the value is left to the rule of its format.

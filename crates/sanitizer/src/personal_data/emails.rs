@@ -39,7 +39,11 @@ fn is_email(text: &str, span: &Range<usize>) -> bool {
         || ["example.com", "example.org", "example.net"].iter().any(|name| {
             domain.strip_suffix(name).is_some_and(|s| s.is_empty() || s.ends_with('.'))
         });
+    // `name@1.2.3.patch` is a version of a package.
+    let is_number = |label: &str| label.bytes().all(|byte| byte.is_ascii_digit());
+    let is_version = rest.contains('.') && rest.split('.').all(is_number);
     let is_name = top.len() >= 2
+        && !is_version
         && top.bytes().all(|b| b.is_ascii_alphabetic())
         && rest.split('.').all(|label| !label.is_empty());
     // `git@host:path` and `user@host.com/path` in a URL name a host.

@@ -43,7 +43,6 @@ pub enum RuleError {
 struct File {
     rules: Vec<RuleEntry>,
     names: NamesEntry,
-    claimed: Vec<String>,
     stand_ins: Vec<String>,
     allow: AllowEntry,
 }
@@ -56,6 +55,7 @@ struct RuleEntry {
     regex: String,
     #[serde(default)]
     validator: Validator,
+    claims: Option<String>,
     min_entropy: Option<f32>,
     max_bytes_before: Option<usize>,
     max_bytes_after: Option<usize>,
@@ -125,7 +125,7 @@ pub(super) fn parse(text: &str) -> Result<Parsed, RuleError> {
             aspects: file.names.aspects,
             denials: file.names.denials,
             stand_ins: file.stand_ins,
-            claimed: regexes(&file.claimed, "claimed")?,
+            claimed: Vec::new(),
         },
         allowed: Allowlist {
             values: file.allow.values,
@@ -168,10 +168,13 @@ fn compile(entry: RuleEntry) -> Result<(Rule, Vec<String>), RuleError> {
     let has_secret_group = regex.capture_names().any(|name| name == Some("s"));
     let delimited = || delimited(&entry.regex).map_err(|invalid| error("regex", &invalid));
     let regex = if has_secret_group { regex } else { delimited()? };
+    let claims = entry.claims.as_deref().map(Regex::new).transpose();
+    let claims = claims.map_err(|invalid| error("claims", &invalid))?;
     let rule = Rule {
         category: category(&entry.category),
         regex,
         validator: entry.validator,
+        claims,
         min_entropy: entry.min_entropy.unwrap_or(MIN_ENTROPY),
         max_bytes_before: entry.max_bytes_before.unwrap_or(MAX_BYTES_BEFORE),
         max_bytes_after: entry.max_bytes_after.unwrap_or(MAX_BYTES_AFTER),
