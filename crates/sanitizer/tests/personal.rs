@@ -149,6 +149,8 @@ fn encoded_personal_data_is_masked() {
 fn similar_text_without_personal_data_stays() {
     let cases = [
         "git@github.com:team/shop.git",
+        "patches/chokidar@3.6.0.patch",
+        "chokidar@3.6.0.patch",
         "ssh://deploy@host.example.com/path",
         "admin@example.com",
         "@decorator.with.parts",
