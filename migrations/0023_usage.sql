@@ -1,9 +1,9 @@
 -- Data by which later work measures whether the memory helps: outcomes of saves, sessions of
--- clients, counts of reads, the times of issues and pull requests with the files that they touch,
--- logins of users at providers, and results of dialogs. None of it decides what is recalled.
+-- clients, counts of reads, times of issues and pull requests, files of pull requests, logins of
+-- users at providers, and outcomes of dialogs. Recall uses none of it.
 
--- What each save led to, refused ones included; never a text. Only the user and maintainers see a
--- row.
+-- Outcomes of saves, including rejected ones, without their texts. Only the user and maintainers
+-- see a row.
 create table save_outcomes (
     id                  bigint      generated always as identity primary key,
     project_id          uuid        not null references projects on delete cascade,
@@ -46,9 +46,10 @@ create table client_sessions (
 );
 create index client_sessions_started_at_idx on client_sessions (project_id, started_at);
 
--- Numbers of reads by search, record, document and passage. Single reads would drown the audit, so
--- the service adds their numbers after some seconds. When an hour is over, the job `cleanup` merges
--- them to one row for each user, kind and hour, and records one audit event for each user and hour.
+-- Counts of reads by search, record, document and passage. Single reads would outnumber all other
+-- audit events, so the service counts them, and adds the counts after some seconds. When an hour is
+-- over, the job `cleanup` merges them into one row for each user, kind and hour, and records one
+-- audit event for each user and hour.
 create table read_counts (
     id          bigint      generated always as identity primary key,
     project_id  uuid        not null references projects on delete cascade,
@@ -65,8 +66,8 @@ create table read_counts (
 create index read_counts_project_id_idx on read_counts (project_id, hour);
 create index read_counts_unaudited_idx on read_counts (hour) where not is_audited;
 
--- The service adds rows of its own user, and nothing changes one: injected SQL must not reduce a
--- count before it is in the audit. Maintainers delete rows to erase a person's data.
+-- The service role adds rows for the user of its transaction only, and can't update them: injected
+-- SQL must not reduce a count before it is in the audit. Maintainers delete rows to erase a person's data.
 call mc.enable_project_rls('save_outcomes', 'project_id', 'agent', 'maintainer');
 call mc.enable_project_rls('client_sessions', 'project_id', 'viewer', 'maintainer');
 call mc.enable_project_rls('read_counts', 'project_id', 'viewer', 'maintainer');
@@ -91,20 +92,20 @@ begin
 end $$;
 
 -- `session_id` is the session of the recall. `is_control` marks a recall of a control group: the
--- client has told that it shows the bundle to no model, so it is no evidence for or against the
+-- client stated that it shows the bundle to no model, so it is no evidence for or against the
 -- items, and is not counted as a recall of them.
 alter table bundles
     add column session_id uuid,
     add column is_control boolean not null default false;
 
--- How a dialog ended, and the version of the prompt that it was held with; null if not stated.
+-- The outcome of a dialog, and the version of the system prompt used in it; null if not stated.
 alter table dialogs
     add column outcome text constraint dialogs_outcome_check
         check (outcome in ('succeeded', 'failed', 'abandoned')),
     add column prompt_version text constraint dialogs_prompt_version_check
         check (char_length(prompt_version) between 1 and 500);
 
--- The provider's times. Null if the provider has not told them.
+-- The provider's times; null if the provider did not send them.
 alter table tasks
     add column opened_at timestamptz,
     add column closed_at timestamptz;
@@ -126,7 +127,7 @@ create table pull_request_file_lists (
     head_sha         text        not null,
     -- Whether all files are in pull_request_files: their number is limited.
     is_complete      boolean     not null default false,
-    -- Whether the diffs were stored with the files, and not deleted since.
+    -- Whether the diffs were stored with the files, while the pull request is open.
     has_diffs        boolean     not null default false,
     -- Why there is no list, or no newer one.
     error            text,
@@ -152,11 +153,11 @@ create table pull_request_files (
     status           text not null
                           constraint pull_request_files_status_check
                           check (status in ('added', 'modified', 'removed', 'renamed')),
-    -- Changed lines; null if the provider tells neither them nor the change.
+    -- Changed lines; null if the provider sends neither the counts nor the diff.
     additions        int,
     deletions        int,
-    -- The change of the file, masked, while the pull request is open. Null also if the provider
-    -- sends none or it is too long: part of a diff would mislead.
+    -- The diff of the file, masked, while the pull request is open. Null also if the provider sends
+    -- none, or if it is too long: part of a diff would mislead.
     diff             text constraint pull_request_files_diff_check
                           check (octet_length(diff) <= 131072),
     primary key (pull_request_id, path),
@@ -176,9 +177,9 @@ call mc.enable_project_rls('pull_request_files', 'project_id', 'agent', 'agent')
 revoke insert, update, delete on pull_request_file_lists, pull_request_files
     from memory_copilot_service;
 
--- A user's login at a provider, by which authors of pull requests are recognized. An administrator
--- sets it, or it is that of the account with which the user signed in. The rows belong to no
--- project, so the service checks access to them.
+-- A user's login at a provider, to tie authors of pull requests to users. A service administrator
+-- sets it, or a sign-in with the provider. The rows belong to no project, so the service checks
+-- access to them.
 create table provider_logins (
     user_id     uuid        not null references users on delete cascade,
     -- The host of the provider's pages in lower case, with a port if it is not the scheme's:

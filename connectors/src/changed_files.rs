@@ -23,9 +23,9 @@ impl FileList {
         for file in page {
             self.add_file(file);
         }
-        let has_room = self.files.len() < MAX_FILES;
-        self.has_left_out |= is_full && !has_room;
-        is_full && has_room
+        let is_below_limit = self.files.len() < MAX_FILES;
+        self.has_left_out |= is_full && !is_below_limit;
+        is_full && is_below_limit
     }
 
     pub(crate) fn finish(self) -> ChangedFiles {
@@ -38,13 +38,13 @@ impl FileList {
             return;
         }
         file.previous_path = file.previous_path.filter(|path| field::is_line(path, PATH));
-        file.diff = file.diff.take().filter(|diff| self.has_room_for(diff));
+        file.diff = file.diff.take().filter(|diff| self.fits(diff));
         self.diff_bytes += file.diff.as_ref().map_or(0, String::len);
         self.files.push(file);
     }
 
     /// Also rejects the character that PostgreSQL can't store.
-    fn has_room_for(&self, diff: &str) -> bool {
+    fn fits(&self, diff: &str) -> bool {
         (1..=MAX_DIFF_BYTES).contains(&diff.len())
             && self.diff_bytes + diff.len() <= MAX_DIFFS_BYTES
             && !diff.contains('\0')

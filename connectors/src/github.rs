@@ -23,7 +23,7 @@ pub(crate) static ADAPTER: Adapter = Adapter {
     // GitHub never assigns the number of a deleted issue again.
     can_restore_issues: false,
     permissions: "read access to Metadata, Contents, Issues and Pull requests of the repository \
-                  (write to comment), or the scope repo",
+                  (write access to Issues for task comments), or the scope repo",
     api_url: client::api_url,
     request_defaults: client::request_defaults,
     check_access: |http| Box::pin(client::check_access(http)),

@@ -128,7 +128,7 @@ pub struct ChangedFile {
     pub previous_path: Option<String>,
     /// The kind of change.
     pub change: FileChange,
-    /// Added lines, if the provider tells their number or the diff.
+    /// Added lines, if the provider sends their number or the diff.
     pub additions: Option<u32>,
     /// Deleted lines.
     pub deletions: Option<u32>,

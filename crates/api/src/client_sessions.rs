@@ -11,7 +11,8 @@ use crate::problem::Problem;
 
 /// Time without a request after which a credential's next request starts a session.
 const IDLE: TimeDelta = TimeDelta::minutes(30);
-/// Credentials whose session is remembered. Beyond that all are forgotten, at little cost.
+/// Maximum number of remembered credentials. At this limit, all are forgotten: each credential then
+/// starts a new session.
 const MAX_CALLERS: usize = 10_000;
 
 /// The present sessions of credentials whose clients name none. Each node has its own.

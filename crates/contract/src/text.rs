@@ -66,7 +66,7 @@ texts! {
     });
     /// A user's login; unique whatever the case.
     Login = TextRule::pattern(SHORT_NAME, Key::MAX_LEN, |text, _| rules::short_name(text));
-    /// The host of a provider, perhaps with a port; stored in lower case.
+    /// The host of a provider, optionally with a port; stored in lower case.
     ProviderHost = TextRule::pattern(HOST, 255, rules::host);
     /// The name of an account at a provider.
     ProviderUser = TextRule::identifier(128);

@@ -34,7 +34,8 @@ impl BackgroundJob for FetchPullRequestFiles {
     type Context = JobContext;
 
     /// Reads the files, unless those of the head are stored. An error is shown with the pull
-    /// request. After a permanent one, its next event enqueues the job again.
+    /// request. After a permanent error, the next event of the pull
+    /// request enqueues the job again.
     async fn run(self, JobContext { store, sync, .. }: &JobContext) -> Result<(), JobError> {
         let Some(target) = files::target(store, self.id).await? else { return Ok(()) };
         let error = match fetch(sync, &target).await {
@@ -45,7 +46,9 @@ impl BackgroundJob for FetchPullRequestFiles {
         };
         let reason = stored_reason(&error);
         files::mark_failed(store, self.id, &reason).await?;
-        tracing::warn!(pull_request.id = %self.id, reason, "files of a pull request not read");
+        tracing::warn!(
+            pull_request.id = %self.id, reason, "reading the files of a pull request failed"
+        );
         if error.is_transient() { Err(JobError::Retryable(reason)) } else { Ok(()) }
     }
 }
@@ -56,8 +59,8 @@ enum FetchError {
     #[error(transparent)]
     Provider(#[from] client::Error),
     #[error(
-        "the integrations of the project with this repository have no configured connector for \
-         the host of the pull request; ask the operator to configure it"
+        "no integration with this repository has a connector for the host of the pull request; \
+         ask the operator to configure one"
     )]
     NoConnector,
 }

@@ -81,7 +81,7 @@ pub fn filter_field(policy: &Policy, text: &str) -> Sanitized {
     }
 }
 
-/// Masks a text that nobody can review; `None` if the policy would quarantine or reject it, or if
+/// Masks a text without a review step; `None` if the policy would quarantine or reject it, or if
 /// it looks like a prompt injection.
 pub fn filter_unreviewed(policy: &Policy, text: &str) -> Option<Sanitized> {
     let mut filter = ContentFilter::new(policy, ReviewStatus::Unreviewed);

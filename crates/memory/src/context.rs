@@ -52,7 +52,7 @@ impl MemoryContext {
             session: None,
             writes: WriteQueue::new(concurrency),
             bundles: WriteQueue::new(concurrency),
-            // Nobody waits for it.
+            // No caller waits for these writes.
             usage: WriteQueue::new(1),
             bundle_writer: BundleWriter::new(concurrency),
             notes: NoteCache::new(),

@@ -44,7 +44,7 @@ pub struct SaveDialog {
     /// How the dialog ended.
     #[serde(default)]
     pub outcome: Option<DialogOutcome>,
-    /// Version of the prompt that it was held with.
+    /// Version of the system prompt used in it.
     #[serde(default)]
     pub prompt_version: Option<String>,
 }

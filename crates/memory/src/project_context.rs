@@ -6,7 +6,7 @@ use mc_store::vectors::{self, EmbeddingBacklog};
 use mc_store::{Error, Store};
 
 use crate::MemoryContext;
-use crate::usage_log::note_read;
+use crate::usage_log::record_read;
 use crate::uses::{Opened, note_opened};
 
 /// Authorized handle on one project, whose store acts only there and with the caller's role.
@@ -33,7 +33,7 @@ impl ProjectContext {
 
     /// Counts a read of the caller for the audit.
     pub fn count_read(&self, kind: ReadKind) {
-        note_read(&self.memory, self.project.id, kind);
+        record_read(&self.memory, self.project.id, kind);
     }
 
     /// Records that the caller, if no viewer, opened an item that a recall may have returned.

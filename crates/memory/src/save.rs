@@ -61,14 +61,14 @@ pub async fn save(ctx: &MemoryContext, request: &SaveRequest) -> Result<SaveOutc
 }
 
 /// Saves a note like [`save`], for a text that a person may have reviewed or released. The outcome
-/// is stored after the response, also of a save that is refused or fails.
+/// is stored after the response, also of a save that is rejected or fails.
 pub async fn save_reviewed(
     ctx: &MemoryContext,
     request: &SaveRequest,
     review_status: ReviewStatus,
 ) -> Result<SaveOutcome, Error> {
     let result = Box::pin(decide_and_write(ctx, request, review_status)).await;
-    usage_log::note_saved(ctx, request, review_status, &result);
+    usage_log::record_outcome(ctx, request, review_status, &result);
     result
 }
 

@@ -1,6 +1,6 @@
 //! Usage data, written after the response: outcomes of saves, sessions and numbers of reads. A
-//! process that is killed loses what it has queued for [`UsageWrite::MAX_DELAY`]; a request never
-//! waits for it, or fails because of it.
+//! process that is killed loses the events of its last [`UsageWrite::MAX_DELAY`]. No request waits
+//! for the writes or fails because of them.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -31,13 +31,13 @@ enum UsageEvent {
 }
 
 /// Counts a read of the caller.
-pub fn note_read(ctx: &MemoryContext, project: ProjectId, kind: ReadKind) {
+pub fn record_read(ctx: &MemoryContext, project: ProjectId, kind: ReadKind) {
     enqueue(ctx, project, UsageEvent::Read(kind));
 }
 
-/// A save that is refused before it is judged.
+/// A save that is rejected before it is judged.
 #[derive(Debug, Clone, Copy)]
-pub struct RefusedSave {
+pub struct RejectedSave {
     /// Project of the save.
     pub project: ProjectId,
     /// Kind of the record.
@@ -47,14 +47,14 @@ pub struct RefusedSave {
 }
 
 /// Stores the outcome of a save that the caller's role or a field of the request forbids.
-pub fn note_refused_save(ctx: &MemoryContext, save: RefusedSave, reason: ErrorKind) {
-    let RefusedSave { project, kind, visibility } = save;
+pub fn record_rejected_save(ctx: &MemoryContext, save: RejectedSave, reason: ErrorKind) {
+    let RejectedSave { project, kind, visibility } = save;
     let outcome = new_outcome(ctx, (kind, visibility), "rejected", Some(reason.as_str()));
     enqueue(ctx, project, UsageEvent::Saved(outcome));
 }
 
 /// Stores the outcome of a save.
-pub(crate) fn note_saved(
+pub(crate) fn record_outcome(
     ctx: &MemoryContext,
     request: &SaveRequest,
     review_status: ReviewStatus,
@@ -68,7 +68,7 @@ pub(crate) fn note_saved(
                 Decision::Quarantined(id) => Some(*id),
                 _ => None,
             },
-            ..new_outcome(ctx, requested, decision.as_str(), decision.refusal())
+            ..new_outcome(ctx, requested, decision.as_str(), decision.rejection_reason())
         },
         Err(error) => new_outcome(ctx, requested, "failed", Some(error.kind().as_str())),
     };

@@ -102,7 +102,7 @@ impl<W: QueuedWrite> WriteQueue<W> {
         answered.await.expect("the writer sends each outcome")
     }
 
-    /// Writes it after the response of its request: tries again while the database is unavailable.
+    /// Writes after the response, and retries while the database is unavailable.
     pub(crate) async fn write_with_retries(&self, mut work: W) -> Result<W::Output, Error> {
         let mut attempt = 0;
         loop {

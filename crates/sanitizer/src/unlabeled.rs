@@ -43,10 +43,10 @@ const HEX_TAILS: [usize; 6] = [32, 40, 48, 64, 96, 128];
 /// which has at least 64.
 const ALONE: Range<usize> = MAX_IDENTIFIER + 1..64;
 
-/// Signs after the parts of a prefix.
+/// Characters after the parts of a prefix.
 const SEPARATORS: [char; 5] = ['_', '-', '.', '~', ':'];
 
-/// Signs between a word and its value.
+/// Characters between a word and its value.
 const OPERATORS: [char; 13] = [' ', '\t', '"', '\'', '`', '{', '(', '=', ':', '>', '|', '-', '\\'];
 
 /// Maximum distance of the word before the value, in bytes.
@@ -127,7 +127,7 @@ fn may_be_identifier(value: &str) -> bool {
     before.unwrap_or(rest).len() <= MAX_IDENTIFIER
 }
 
-/// Whether the value is a part of an outline in SVG: its letters are commands.
+/// Whether the value is SVG path data: its letters are commands.
 fn is_path_data(value: &str) -> bool {
     let mut letters = value.bytes().filter(u8::is_ascii_alphabetic);
     letters.all(|letter| b"mlhvcsqtaze".contains(&letter.to_ascii_lowercase()))

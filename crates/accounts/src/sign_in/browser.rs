@@ -92,7 +92,7 @@ pub async fn finish_login(
     };
     tracing::info!(user.id = %user.id, provider = %name, "signed in");
     if let Some(account) = &identity.account {
-        prove_account(sign_in, user.id, account).await?;
+        verify_account(sign_in, user.id, account).await?;
     }
     let tx = sign_in.store().begin().await?;
     Ok(FinishedLogin::Session(start_session(tx, user.id).await?))
@@ -130,16 +130,16 @@ async fn find_account(
 }
 
 /// Stores the account at a git host with which the user signed in.
-async fn prove_account(
+async fn verify_account(
     sign_in: &SignIn,
     user: UserId,
     HostAccount { host, login }: &HostAccount,
 ) -> Result<(), Error> {
     let mut tx = sign_in.store().begin().await?;
-    if !accounts::prove_provider_login(&mut tx, user, host, login).await? {
+    if !accounts::verify_provider_login(&mut tx, user, host, login).await? {
         return Ok(());
     }
-    let details = json!({ "change": "provider_login_proved", "host": host });
+    let details = json!({ "change": "provider_login_verified", "host": host });
     commit(tx, user, AuditAction::UserChanged, user, details).await
 }
 

@@ -12,7 +12,7 @@ use mc_contract::operations::save::{
 use mc_domain::{ErrorKind, Permission, Role, Trust, Visibility};
 use mc_integrations::issue_reference;
 use mc_memory::bundle::rounded;
-use mc_memory::usage_log::{RefusedSave, note_refused_save};
+use mc_memory::usage_log::{RejectedSave, record_rejected_save};
 use mc_memory::{Decision, NewCitation, SaveOutcome};
 use mc_store::projects::Project;
 
@@ -41,7 +41,7 @@ pub async fn save(
     JsonBody(request): JsonBody<SaveRequest>,
 ) -> Result<Json<SaveResponse>, Problem> {
     let here = api.authorize(&caller, &request.project_key, Permission::Propose).await?;
-    let refused = RefusedSave {
+    let rejected = RejectedSave {
         project: here.project.id,
         kind: request.kind,
         visibility: request.visibility(),
@@ -49,7 +49,7 @@ pub async fn save(
     let request = accept(request, &here, &caller).await.inspect_err(|problem| {
         let is_forbidden = problem.status() == StatusCode::FORBIDDEN;
         let reason = if is_forbidden { ErrorKind::Forbidden } else { ErrorKind::Invalid };
-        note_refused_save(&here.memory, refused, reason);
+        record_rejected_save(&here.memory, rejected, reason);
     })?;
     let saved = mc_memory::save(&here.memory, &request).await?;
     let is_stored = saved.decision.record().is_some();

@@ -167,7 +167,7 @@ pub async fn revoke_user_sessions(
 
 /// List the logins of a user at providers. For the user, and for service administrators.
 ///
-/// Authors of pull requests are recognized by them. A sign-in with GitHub sets the one there.
+/// They tie authors of pull requests to users. A sign-in with GitHub stores the login there.
 #[utoipa::path(
     get, path = "/users/{login}/provider-logins", tag = "accounts", params(UserPath),
     extensions(("x-access" = json!(Access::Credential))),
@@ -198,8 +198,8 @@ pub async fn set_provider_login(
     JsonBody(request): JsonBody<SetProviderLogin>,
 ) -> Result<Json<ProviderLogin>, Problem> {
     caller.require_service_admin()?;
-    let place = (login.as_str(), &host);
-    Ok(Json(users::set_provider_login(&api.store, &caller, place, &request).await?))
+    let path = (login.as_str(), &host);
+    Ok(Json(users::set_provider_login(&api.store, &caller, path, &request).await?))
 }
 
 /// Delete the login of a user at a provider. For the user, and for service administrators.

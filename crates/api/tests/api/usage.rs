@@ -254,7 +254,7 @@ async fn login_at_a_provider_belongs_to_one_user() {
     joined(&api, "bob", "member").await;
     let path = |user: &str, host: &str| format!("/users/{user}/provider-logins/{host}");
     let set = api.put(&path("ann", "GitHub.com"), json!({ "login": "ann-gh" })).await.ok();
-    assert_eq!((&set["host"], &set["is_proved"]), (&json!("github.com"), &json!(false)));
+    assert_eq!((&set["host"], &set["is_verified"]), (&json!("github.com"), &json!(false)));
     let taken = api.put(&path("bob", "github.com"), json!({ "login": "ANN-gh" })).await;
     assert_eq!(taken.fault(409), "login");
     let own = api.with(&ann).get("/users/ann/provider-logins").await.ok();

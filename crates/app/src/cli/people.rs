@@ -55,8 +55,8 @@ pub enum UsersCommand {
         #[arg(value_parser = Login::parse)]
         login: Login,
     },
-    /// Set the login of a user at a provider, by which the user's pull requests are recognized. A
-    /// sign-in with GitHub sets it, too.
+    /// Set the login of a user at a provider, to tie authors of pull requests to users. A sign-in
+    /// with GitHub stores it, too.
     SetProviderLogin {
         /// The user's login.
         #[arg(value_parser = Login::parse)]

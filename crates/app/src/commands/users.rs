@@ -149,11 +149,11 @@ fn table(page: &Value) -> String {
 
 fn provider_logins_table(page: &Value) -> String {
     output::page_table(page, ["host", "login", "from", "since"], |login| {
-        let is_proved = login["is_proved"] == true;
+        let is_verified = login["is_verified"] == true;
         [
             one_line(login, "host"),
             one_line(login, "login"),
-            if is_proved { "a sign-in" } else { "an administrator" }.to_owned(),
+            if is_verified { "a sign-in" } else { "an administrator" }.to_owned(),
             time(login, "created_at", 10),
         ]
     })

@@ -40,7 +40,7 @@ pub struct CreateDialog {
     pub distilled: Option<StatementText>,
     /// How it ended; absent if it is not known.
     pub outcome: Option<DialogOutcome>,
-    /// The version of the system prompt that it was held with.
+    /// Version of the system prompt used in the dialog.
     pub prompt_version: Option<PromptVersion>,
 }
 

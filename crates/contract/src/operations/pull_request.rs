@@ -73,7 +73,7 @@ pub struct PullRequest {
     pub ci_status: Option<CiVerdict>,
     /// The project's tasks that it mentions.
     pub task_external_ids: Vec<String>,
-    /// When it was opened; absent if the host has not told it.
+    /// When it was opened; absent if the provider did not send it.
     pub opened_at: Option<DateTime<Utc>>,
     /// When it was closed or merged; absent while it is open.
     pub closed_at: Option<DateTime<Utc>>,
@@ -127,9 +127,9 @@ pub struct ChangedFile {
     pub previous_path: Option<String>,
     /// The kind of change.
     pub status: FileChange,
-    /// Added lines; absent if the host does not tell.
+    /// Added lines; absent if the provider did not send them.
     pub additions: Option<i32>,
-    /// Deleted lines; absent if the host does not tell.
+    /// Deleted lines; absent if the provider did not send them.
     pub deletions: Option<i32>,
 }
 

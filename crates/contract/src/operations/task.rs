@@ -115,7 +115,7 @@ pub struct Task {
     pub labels: Vec<String>,
     /// Links that the tracker names.
     pub links: Vec<TaskLink>,
-    /// When it was opened; absent if the tracker has not told it.
+    /// When it was opened; absent if the tracker did not send it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub opened_at: Option<DateTime<Utc>>,
     /// When it was closed or resolved; absent while it is open.

@@ -199,10 +199,10 @@ pub struct SetProviderLogin {
 
 impl Request for SetProviderLogin {}
 
-/// A login of a user at a provider, by which authors of pull requests are recognized.
+/// A login of a user at a provider, to tie authors of pull requests to users.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[schema(example = json!({
-    "host": "github.com", "login": "vera-example", "is_proved": true,
+    "host": "github.com", "login": "vera-example", "is_verified": true,
     "created_at": "2026-11-20T10:00:00Z"
 }))]
 pub struct ProviderLogin {
@@ -211,7 +211,7 @@ pub struct ProviderLogin {
     /// Name of the account there.
     pub login: String,
     /// Whether the user signed in with it; otherwise an administrator set it.
-    pub is_proved: bool,
+    pub is_verified: bool,
     /// When it was set.
     pub created_at: DateTime<Utc>,
 }

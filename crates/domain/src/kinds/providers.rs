@@ -57,7 +57,7 @@ vocabularies! {
         Modified = "modified",
         /// The file was deleted.
         Removed = "removed",
-        /// It has another path, and perhaps another content.
+        /// The path changed, and possibly the content.
         Renamed = "renamed",
     }
 

@@ -123,7 +123,7 @@ async fn nothing_is_fetched_without_an_integration_of_the_project() {
     apply(&fixture, PullRequestState::Open, "aa", 0).await;
     assert_eq!(fixture.text(JOBS).await, "0");
     let list = fixture.text(LIST).await;
-    assert!(list.contains("no integration that reads this repository"), "{list}");
+    assert!(list.contains("no active integration with this repository"), "{list}");
 
     let id = fixture.create_integration_for("octocat/hello", Capability::Refs).await;
     fixture.execute("update pull_requests set url = 'https://git.example.org/octocat/hello'").await;

@@ -41,7 +41,7 @@ pub(super) fn enqueue(
     };
     let handed_out = IssuedBundle { store: ctx.store.clone(), bundle: new };
     let (bundles, id) = (ctx.bundles.clone(), bundle.id);
-    // Handles of a bundle that is shown to no model are named by nobody.
+    // No request names handles of a bundle that no model sees.
     let has_handles = !handed_out.bundle.items.is_empty() && !request.is_control;
     ctx.bundle_writer.spawn(id, ctx.caller(request.project), has_handles, async move {
         if let Err(error) = bundles.write_with_retries(handed_out).await {

@@ -61,7 +61,7 @@ impl Decision {
     }
 
     /// Returns the category of the reason why nothing was saved.
-    pub fn refusal(&self) -> Option<&'static str> {
+    pub fn rejection_reason(&self) -> Option<&'static str> {
         match self {
             Self::Rejected(reject) => Some(reject.as_str()),
             Self::Quarantined(_) | Self::Forbidden => Some("policy"),

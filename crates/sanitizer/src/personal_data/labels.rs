@@ -121,10 +121,10 @@ pub(super) const UNITS: &[&str] = &[
 
 /// Abbreviations of registers in Latin letters whose numbers have 9 to 15 digits and no letters.
 ///
-/// Each is in the formats of python-stdnum, but FEIN (the US tax authority's other name for EIN),
-/// NPI (presidio), and those for which pages of the issuer or of Wikipedia and Wikidata describe
-/// the number: BIN and IIN (Kazakhstan), CUIL (Argentina), EIK (Bulgaria), INN and SNILS (Russia),
-/// JMBG (the states of Yugoslavia), KRS (Poland), RNOKPP (Ukraine).
+/// Each is a format of python-stdnum, except FEIN (another name of EIN), NPI (from presidio), and
+/// these, which pages of the issuer, Wikipedia or Wikidata describe: BIN and IIN (Kazakhstan), CUIL
+/// (Argentina), EIK (Bulgaria), INN and SNILS (Russia), JMBG (the states of Yugoslavia), KRS
+/// (Poland), RNOKPP (Ukraine).
 #[rustfmt::skip]
 pub(super) const REGISTERS: &[&str] = &[
     "ABN", "ACN", "BIN", "BSN", "CIF", "CNP", "CNPJ", "CPF", "CUI", "CUIL", "CUIT", "EGN", "EIK",

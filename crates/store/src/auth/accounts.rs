@@ -13,8 +13,8 @@ use crate::{Result, Store};
 
 pub use offboarding::{LeftBehind, offboard};
 pub use provider_logins::{
-    delete_provider_login, delete_provider_logins, list_provider_logins, prove_provider_login,
-    set_provider_login,
+    delete_provider_login, delete_provider_logins, list_provider_logins, set_provider_login,
+    verify_provider_login,
 };
 pub use tokens::{NewToken, create_token, revoke, revoke_all_tokens, revoke_any, tokens};
 pub use users::{NewUser, UserUpdate, change, create, find, list};

@@ -29,7 +29,7 @@ pub struct NewDialog<'a> {
     pub distilled: &'a Sanitized,
     /// How it ended; `None` keeps the stored outcome.
     pub outcome: Option<DialogOutcome>,
-    /// Version of the prompt that it was held with; `None` keeps the stored one.
+    /// Version of the system prompt used in it; `None` keeps the stored one.
     pub prompt_version: Option<&'a Sanitized>,
     /// Whether search may find the dialog, which then has a passage.
     pub is_searchable: bool,

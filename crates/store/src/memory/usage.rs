@@ -14,7 +14,7 @@ use crate::{Result, Tx};
 
 pub use reads::{audit_reads, insert_reads};
 
-/// What a save led to.
+/// The outcome of a save, to be stored.
 #[derive(Debug, Clone)]
 pub struct NewSaveOutcome {
     /// Session of the save.
@@ -127,7 +127,7 @@ pub(crate) async fn prune(tx: &mut Tx, project: ProjectId, days: u16) -> Result<
     Ok(deleted.cast_unsigned())
 }
 
-/// Deletes what is stored about the use of the memory by one user in a project: bundles with their
+/// Deletes the usage data of one user in a project: bundles with their
 /// requests, outcomes of saves, sessions, and counts of reads. Dialogs and records are erased by
 /// their own functions.
 pub async fn erase(tx: &mut Tx, project: ProjectId, user: UserId) -> Result<ErasedUsage> {

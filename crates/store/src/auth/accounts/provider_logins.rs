@@ -1,4 +1,4 @@
-//! Logins of users at providers, by which authors of pull requests are recognized.
+//! Logins of users at providers, to tie authors of pull requests to users.
 
 use mc_contract::operations::user::ProviderLogin;
 use mc_domain::UserId;
@@ -9,7 +9,7 @@ use crate::{Result, Store, Tx};
 pub async fn list_provider_logins(store: &Store, user: UserId) -> Result<Vec<ProviderLogin>> {
     Ok(sqlx::query_as!(
         ProviderLogin,
-        r#"select host, login, created_by is null as "is_proved!", created_at
+        r#"select host, login, created_by is null as "is_verified!", created_at
            from provider_logins where user_id = $1 order by host"#,
         user.0
     )
@@ -31,7 +31,7 @@ pub async fn set_provider_login(
         r#"insert into provider_logins (user_id, host, login, created_by) values ($1, $2, $3, $4)
            on conflict (user_id, host) do update set login = excluded.login,
                created_by = excluded.created_by, created_at = now()
-           returning host, login, created_by is null as "is_proved!", created_at"#,
+           returning host, login, created_by is null as "is_verified!", created_at"#,
         user.0,
         host,
         login,
@@ -43,7 +43,7 @@ pub async fn set_provider_login(
 
 /// Sets the login with which a user signed in at a host. The sign-in proves it, so another user
 /// loses it. Returns whether that is new.
-pub async fn prove_provider_login(
+pub async fn verify_provider_login(
     tx: &mut Tx,
     user: UserId,
     host: &str,

@@ -1,4 +1,4 @@
-//! Numbers of reads, which are audited by the hour: single reads would drown the audit.
+//! Counts of reads, which are audited by the hour: single reads would outnumber all other events.
 
 use std::collections::BTreeMap;
 
@@ -34,7 +34,7 @@ pub async fn insert_reads(
     .await
 }
 
-/// Merges the numbers of the hours that are over to one row for each user, kind and hour, and
+/// Merges the counts of the hours that are over into one row for each user, kind and hour, and
 /// records one audit event for each user and hour, in one transaction for each project. Returns the
 /// number of events. Numbers that arrive later get an event of their own.
 pub async fn audit_reads(store: &Store) -> Result<u64> {

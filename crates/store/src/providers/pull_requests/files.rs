@@ -1,4 +1,4 @@
-//! The files of pull requests: names and numbers of lines, and the diffs while they are open. A job
+//! The files of pull requests: names and line counts, and the diffs while they are open. A job
 //! reads them from the provider through an integration of the project.
 
 use std::time::Duration;
@@ -23,11 +23,12 @@ pub const JOB: &str = "fetch_pull_request_files";
 pub const JOB_ATTEMPTS: u16 = 6;
 /// Timeout of an attempt.
 pub const FETCH_TIMEOUT: Duration = Duration::from_mins(2);
-/// Days after the last change of an open pull request that its diffs are kept.
+/// Days that the diffs of an open pull request are kept after its last change.
 const DIFF_DAYS: i32 = 90;
 /// Why a list is missing if no integration of the project can read it.
-const NO_INTEGRATION: &str = "the project has no integration that reads this repository; add one \
-    with the capability refs or issues (memory-copilot integrations create)";
+const NO_INTEGRATION: &str = "the project has no active integration with this repository; \
+    resume it, or create one with the capability refs or issues (memory-copilot integrations \
+    create)";
 
 /// A pull request whose files are to be read.
 #[derive(Debug, Clone)]

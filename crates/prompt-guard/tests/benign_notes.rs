@@ -1,8 +1,8 @@
-//! Rates of detections in honest notes of teams that speak of policies, instructions, prompts and
+//! Rates of detections in benign notes of teams that speak of policies, instructions, prompts and
 //! secrets. The figures are those of `docs/security.md`.
 //!
-//! The notes were written without the rules in view. The rules may be tuned on those of `dev.txt`.
-//! Nobody reads those of `held_out.txt` to tune, so their rates are those of other notes.
+//! The authors of the notes did not see the rules. The rules may be tuned on `dev.txt`. The notes
+//! of `held_out.txt` are not read for tuning, so their rates estimate those of unseen notes.
 
 use mc_prompt_guard::{Detection, inspect};
 
@@ -11,12 +11,12 @@ const NEXT_NOTE: &str = "\n%%\n";
 
 /// The notes, their number, and how many are flagged and quarantined at most.
 const SETS: [(&str, usize, usize, usize); 2] = [
-    (include_str!("honest_notes/dev.txt"), 160, 3, 0),
-    (include_str!("honest_notes/held_out.txt"), 120, 9, 2),
+    (include_str!("benign_notes/dev.txt"), 160, 3, 0),
+    (include_str!("benign_notes/held_out.txt"), 120, 9, 2),
 ];
 
 #[test]
-fn honest_notes_are_seldom_detected() {
+fn benign_notes_are_seldom_detected() {
     for (notes, count, flagged, quarantined) in SETS {
         let found: Vec<Vec<Detection>> = notes.split(NEXT_NOTE).map(inspect).collect();
         let is_stopped = |found: &&Vec<Detection>| found.iter().any(Detection::quarantines);
