@@ -48,8 +48,7 @@ create index client_sessions_started_at_idx on client_sessions (project_id, star
 
 -- Counts of reads by search, record, document and passage. Single reads would outnumber all other
 -- audit events, so the service counts them, and adds the counts after some seconds. When an hour is
--- over, the job `cleanup` merges them into one row for each user, kind and hour, and records one
--- audit event for each user and hour.
+-- over, the job `cleanup` takes them out, and records one audit event for each user and hour.
 create table read_counts (
     id          bigint      generated always as identity primary key,
     project_id  uuid        not null references projects on delete cascade,
@@ -60,14 +59,13 @@ create table read_counts (
                             check (kind in ('search', 'record', 'document', 'passage')),
     -- The beginning of the hour.
     hour        timestamptz not null,
-    count       int         not null constraint read_counts_count_check check (count > 0),
-    is_audited  boolean     not null default false
+    count       int         not null constraint read_counts_count_check check (count > 0)
 );
 create index read_counts_project_id_idx on read_counts (project_id, hour);
-create index read_counts_unaudited_idx on read_counts (hour) where not is_audited;
 
--- The service role adds rows for the user of its transaction only, and can't update them: injected
--- SQL must not reduce a count before it is in the audit. Maintainers delete rows to erase a person's data.
+-- The service role adds rows for the user of its transaction only, and can't update them.
+-- Maintainers delete outcomes and sessions to erase a person's data. Nobody but the worker takes
+-- counts out before they are in the audit.
 call mc.enable_project_rls('save_outcomes', 'project_id', 'agent', 'maintainer');
 call mc.enable_project_rls('client_sessions', 'project_id', 'viewer', 'maintainer');
 call mc.enable_project_rls('read_counts', 'project_id', 'viewer', 'maintainer');
@@ -90,6 +88,8 @@ begin
         execute format('revoke update on %I from memory_copilot_service', adder.relation);
     end loop;
 end $$;
+drop policy project_delete on read_counts;
+revoke delete on read_counts from memory_copilot_service;
 
 -- `session_id` is the session of the recall. `is_control` marks a recall of a control group: the
 -- client stated that it shows the bundle to no model, so it is no evidence for or against the

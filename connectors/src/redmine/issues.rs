@@ -33,7 +33,7 @@ pub(super) struct Item {
     id: u64,
     subject: String,
     description: Option<String>,
-    status: Option<Named>,
+    status: Option<Status>,
     author: Option<Named>,
     assigned_to: Option<Named>,
     #[serde(default)]
@@ -41,6 +41,12 @@ pub(super) struct Item {
     created_on: Option<DateTime<Utc>>,
     closed_on: Option<DateTime<Utc>>,
     updated_on: DateTime<Utc>,
+}
+
+#[derive(Deserialize)]
+struct Status {
+    name: Option<String>,
+    is_closed: Option<bool>,
 }
 
 #[derive(Deserialize)]
@@ -188,16 +194,18 @@ impl Source for ProjectIssues {
             return None;
         }
         let name = |named: &Option<Named>| named.as_ref().and_then(|named| named.name.clone());
+        // A reopened issue still has the time when it was closed.
+        let is_open = item.status.as_ref().is_some_and(|status| status.is_closed == Some(false));
         let page = self.http.url(&["issues", &item.id.to_string()], &[]);
         Some(Issue {
             external_id: format!("redmine#{}", item.id),
             title: item.subject.clone(),
-            status: name(&item.status),
+            status: item.status.as_ref().and_then(|status| status.name.clone()),
             assignee: name(&item.assigned_to),
             labels: Vec::new(),
             links: field::links("Redmine issue", Some(page.into())),
             opened_at: item.created_on,
-            closed_at: item.closed_on,
+            closed_at: item.closed_on.filter(|_| !is_open),
             updated_at: Some(item.updated_on),
             is_whole: true,
             comment: None,

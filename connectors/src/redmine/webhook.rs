@@ -56,6 +56,7 @@ struct IssueFields {
 #[derive(Default, Deserialize)]
 struct Status {
     name: Option<String>,
+    is_closed: Option<bool>,
 }
 
 #[derive(Default, Deserialize)]
@@ -101,6 +102,9 @@ fn issue(data: Data, paths: Paths) -> Result<Event, ParseError> {
     if issue.is_private == Some(true) {
         return Event::issue_deleted(external_id);
     }
+    // A reopened issue still has the time when it was closed.
+    let is_open = issue.status.as_ref().is_some_and(|status| status.is_closed == Some(false));
+    let closed_on = issue.closed_on.filter(|_| !is_open);
     let issue = Issue {
         external_id,
         title: required_text(issue.subject, paths[1])?,
@@ -109,7 +113,7 @@ fn issue(data: Data, paths: Paths) -> Result<Event, ParseError> {
         labels: Vec::new(),
         links: field::links("Redmine issue", url),
         opened_at: field::optional_time(issue.created_on),
-        closed_at: field::optional_time(issue.closed_on),
+        closed_at: field::optional_time(closed_on),
         updated_at: field::optional_time(issue.updated_on.as_deref()),
         is_whole: true,
         comment: None,

@@ -165,7 +165,7 @@ pub struct MinimumRoles {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct RetentionDays {
-    /// Bundles with their feedback, outcomes of saves, sessions of clients, and counts of reads.
+    /// Bundles with their feedback, outcomes of saves, and sessions of clients.
     #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 3650))]
     #[serde(deserialize_with = "whole")]
     pub bundles: u16,

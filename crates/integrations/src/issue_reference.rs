@@ -16,6 +16,13 @@ const NUMBERED: [&str; 6] = ["issues", "issue", "pull", "pulls", "merge_requests
 /// Segments before the id of an issue.
 const NAMED: [&str; 2] = ["browse", "issue"];
 
+/// Returns the tracker's id of an issue that a reader names. A text of another form stays as it is,
+/// and finds nothing.
+pub fn resolve_for_reading(text: String) -> String {
+    let id = if text.contains("://") { id_of_url(text.trim()) } else { None };
+    id.unwrap_or(text)
+}
+
 /// Resolves the id of an optional issue, like [`resolve`].
 pub async fn resolve_optional(
     ctx: &ProjectContext,

@@ -115,7 +115,8 @@ impl FetchPullRequestFiles {
     }
 }
 
-/// Returns a file, filtered by the project's policy. A diff that the policy withholds is left out.
+/// Returns a file, filtered by the project's policy. A diff that the policy withholds is left out,
+/// and so is one that masking makes too long.
 fn new_file(policy: &Policy, file: ChangedFile, is_open: bool) -> NewFile {
     let count = |lines: Option<u32>| lines.map(|lines| i32::try_from(lines).unwrap_or(i32::MAX));
     NewFile {
@@ -124,6 +125,10 @@ fn new_file(policy: &Policy, file: ChangedFile, is_open: bool) -> NewFile {
         change: file.change,
         additions: count(file.additions),
         deletions: count(file.deletions),
-        diff: file.diff.filter(|_| is_open).and_then(|diff| filter_unreviewed(policy, &diff)),
+        diff: file
+            .diff
+            .filter(|_| is_open)
+            .and_then(|diff| filter_unreviewed(policy, &diff))
+            .filter(|diff| diff.as_str().len() <= files::DIFF_BYTES),
     }
 }

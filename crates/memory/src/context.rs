@@ -170,7 +170,7 @@ impl BundleWriter {
     }
 
     /// Runs `task` after the response.
-    pub(crate) fn spawn_untracked(&self, task: impl Future<Output = ()> + Send + 'static) {
+    pub(crate) fn spawn_without_bundle(&self, task: impl Future<Output = ()> + Send + 'static) {
         self.tasks.spawn(task);
     }
 

@@ -14,7 +14,7 @@ use mc_store::usage::{self, NewSaveOutcome};
 
 use crate::content_filter::ReviewStatus;
 use crate::save::{Decision, SaveOutcome, SaveRequest};
-use crate::write_queue::QueuedWrite;
+use crate::write_queue::{ATTEMPTS, QueuedWrite};
 use crate::{Error, MemoryContext};
 
 /// An event to store for the user of the store.
@@ -103,10 +103,9 @@ fn enqueue(ctx: &MemoryContext, project: ProjectId, event: UsageEvent) {
     }
     let write = UsageWrite { store: ctx.store.clone(), project, session: ctx.session, event };
     let queue = ctx.usage.clone();
-    ctx.bundle_writer.spawn_untracked(async move {
-        if let Err(error) = queue.write_with_retries(write).await {
-            tracing::error!(error = &error as &dyn std::error::Error, "writing usage data failed");
-        }
+    ctx.bundle_writer.spawn_without_bundle(async move {
+        // A failed write is logged where it is given up.
+        let _ = queue.write(write).await;
     });
 }
 
@@ -121,16 +120,31 @@ impl QueuedWrite for UsageWrite {
     }
 
     async fn write_one(&mut self) -> Result<(), Error> {
-        write_all(&[self]).await
+        write_or_give_up(&[self]).await;
+        Ok(())
     }
 
+    /// Writes the events of each user in a transaction. No event is written again after its
+    /// transaction, as it would count twice.
     async fn write_batch(group: &mut [Self]) -> Result<Vec<Result<(), Error>>, Error> {
         let mut all: Vec<&Self> = group.iter().collect();
         all.sort_by_key(|one| one.store.principal());
         for of_user in all.chunk_by(|one, other| one.store.principal() == other.store.principal()) {
-            write_all(of_user).await?;
+            write_or_give_up(of_user).await;
         }
         Ok(group.iter().map(|_| Ok(())).collect())
+    }
+}
+
+/// Writes events of one user, and tries again while the database is unavailable.
+async fn write_or_give_up(of_user: &[&UsageWrite]) {
+    for attempt in 1..=ATTEMPTS {
+        let Err(error) = write_all(of_user).await else { return };
+        if attempt == ATTEMPTS || !error.kind().is_transient() {
+            tracing::error!(error = &error as &dyn std::error::Error, "writing usage data failed");
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(200) * attempt).await;
     }
 }
 

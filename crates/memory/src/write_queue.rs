@@ -52,7 +52,7 @@ pub(crate) struct WriteQueue<W: QueuedWrite> {
 const SINGLE_WRITE_CONCURRENCY: usize = 2;
 
 /// Attempts of a write that no caller waits for.
-const ATTEMPTS: u32 = 3;
+pub(crate) const ATTEMPTS: u32 = 3;
 
 impl<W: QueuedWrite> Clone for WriteQueue<W> {
     fn clone(&self) -> Self {

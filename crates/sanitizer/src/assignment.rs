@@ -47,7 +47,7 @@ pub(crate) fn secrets(
         let required = operator.requirements(strength, &candidate);
         let value = &text[candidate.span.clone()];
         let (confidence, human_chosen) = judge(value, &required, names)?;
-        if human_chosen && !candidate.is_quoted && name.is_in_variable(value) {
+        if human_chosen && !candidate.is_quoted && name.is_variable(value) {
             return None;
         }
         Some(AssignedSecret { span: candidate.span, confidence, human_chosen })
@@ -206,6 +206,11 @@ mod tests {
             let text = syntax.replace('@', VALUE);
             assert_eq!(found(&text), [VALUE], "{text}");
         }
+    }
+
+    #[test]
+    fn password_with_the_word_in_it_is_found() {
+        assert_eq!(found("DB_PASSWORD=MyPassword123"), ["MyPassword123"]);
     }
 
     #[test]

@@ -27,8 +27,9 @@ const EVIDENCE_PER_CHARACTER: f32 = 0.55;
 /// The same for the rest of a key after its prefix, which is evidence itself.
 const EVIDENCE_PER_CHARACTER_OF_KEY: f32 = 0.35;
 
-/// Minimum length of a line of data, in characters.
-const MIN_DATA: usize = 20;
+/// Minimum length of a line of data, in characters. A shorter line is data below one of the same
+/// length.
+const MIN_DATA: usize = 60;
 
 /// Maximum length of the prefix of a key, in bytes.
 const MAX_PREFIX: usize = 24;
@@ -71,7 +72,10 @@ fn value(text: &str, run: &Range<usize>, names: &Names) -> Option<Range<usize>> 
     may_be_key.then_some(())?;
     let value = &text[run.clone()];
     // The secrets of encoded text are found in its view.
-    let is_random = value.len() <= MAX_LENGTH && looks_random(value) && !encodes_text(value);
+    let is_random = value.len() <= MAX_LENGTH
+        && looks_random(value)
+        && !encodes_text(value)
+        && !is_data(line_after(text, run.end), run.len());
     if is_random && Context::before(text, run.start).names_value(value, names) {
         return Some(run.clone());
     }
@@ -144,14 +148,17 @@ fn has_date(value: &str) -> bool {
     })
 }
 
-/// Whether the value ends here, and no data follows on the next line.
+/// Whether the value ends here.
 fn is_terminated(text: &str, end: usize) -> bool {
-    let next = text[end..].chars().next();
+    let mut rest = text[end..].chars();
+    let next = rest.next();
     let is_end = |next: char| {
         let is_sign = !next.is_ascii() && !next.is_alphanumeric();
-        next.is_whitespace() || is_sign || "\"'`})]<>|,;".contains(next)
+        next.is_whitespace() || is_sign || "\"'`})]<>|,;*\\".contains(next)
     };
-    next.is_none_or(is_end) && !is_data(line_after(text, end))
+    // The end of a sentence.
+    let is_stop = |next: char| ".!?".contains(next);
+    next.is_none_or(is_end) || next.is_some_and(is_stop) && rest.next().is_none_or(is_end)
 }
 
 /// Returns the value with the parts before it that belong to a key: `sha256~`, `SG.`, `12345:`.
@@ -242,7 +249,8 @@ fn is_alone(text: &str, value: &Range<usize>) -> bool {
     let is_mark = |c: char| " \t\r\"'`;".contains(c);
     before.chars().all(is_mark)
         && after.chars().all(is_mark)
-        && !is_data(rest.rsplit('\n').next().unwrap_or_default())
+        && !is_data(rest.rsplit('\n').next().unwrap_or_default(), value.len())
+        && !is_data(line_after(text, value.end), value.len())
 }
 
 /// Returns the start of the next line if the current one ends at `end`.
@@ -253,10 +261,11 @@ fn line_after(text: &str, end: usize) -> &str {
     near.split(['\r', '\n']).next().unwrap_or_default()
 }
 
-/// Whether the line is one of a block of data.
-fn is_data(line: &str) -> bool {
+/// Whether the line is one of a block of data, next to a line of this length.
+fn is_data(line: &str, length: usize) -> bool {
     let line = line.trim();
-    line.len() >= MIN_DATA && line.bytes().all(|byte| is_base64(byte) || byte == b'=')
+    let is_of_block = line.len() >= MIN_DATA || line.len() == length;
+    is_of_block && line.trim_end_matches('=').bytes().all(is_base64)
 }
 
 /// The text before a value on its line.
@@ -362,6 +371,17 @@ mod tests {
                 assert_eq!(found(&text), [key.as_str()], "{text}");
             }
         }
+    }
+
+    #[test]
+    fn value_is_found_before_any_line_and_at_the_end_of_a_sentence() {
+        let key = format!("acme_live_{VALUE}");
+        for end in ["\nLOG_LEVEL_DEFAULT=debug", ".", ".\nNext", "!", "**", "\\n"] {
+            assert_eq!(found(&format!("ACME={VALUE}{end}")), [VALUE], "{end}");
+            assert_eq!(found(&format!("Use {key}{end}")), [key.as_str()], "{end}");
+        }
+        assert_eq!(found(&format!("{key}\n{key}")), [key.as_str(), key.as_str()]);
+        assert!(found(&format!("{VALUE}.js {VALUE}.b")).is_empty());
     }
 
     #[test]

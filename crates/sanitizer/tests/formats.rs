@@ -194,7 +194,7 @@ const SURROUNDINGS: &[(&str, &str)] = &[
     ("{\\\"log\\\": \\\"first\\\\n", "\\\\nlast\\\"}"),
     ("[1, \"", "\", 2]"),
     ("<a b=\"", "\"/>"),
-    ("see copy_", ". Then"),
+    ("see copy_", "&b. Then"),
     ("(", "\\"),
     ("https://a.example/?x=", "&y=1"),
     ("a%3D", "%0Ab"),

@@ -38,6 +38,15 @@ fn native_webhook_has_an_issue() {
 }
 
 #[test]
+fn reopened_issue_is_not_closed() {
+    let body = r#"{"type": "issue.updated", "data": {"issue": {"id": 191, "subject": "It breaks",
+        "status": {"id": 1, "name": "New", "is_closed": false},
+        "closed_on": "2026-01-02T03:04:05Z"}}}"#;
+    let Ok((_, Event::Issue(issue))) = parsed(body) else { panic!("{:?}", parsed(body)) };
+    assert_eq!(issue.closed_at, None);
+}
+
+#[test]
 fn plugin_webhook_has_an_issue_and_its_address() {
     let body = r#"{"payload": {"action": "opened", "url": "https://redmine.example.org/issues/191",
         "issue": {"id": 191, "subject": "It breaks", "status": {"id": 1, "name": "New"},

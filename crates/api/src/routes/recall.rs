@@ -8,6 +8,7 @@ use axum::extract::State;
 use mc_contract::number::TimeBudget;
 use mc_contract::operations::recall::{RecallRequest, RecallResponse, Section};
 use mc_domain::{Permission, ProjectId};
+use mc_integrations::issue_reference;
 use mc_memory::bundle::{self, Bundle};
 use mc_memory::{PastChanges, TokenBudget, past_changes};
 
@@ -66,7 +67,9 @@ fn domain_request(
         principal: request.developer.map_or_else(|| principal.to_owned(), Into::into),
         is_control: request.is_control,
         query: request.query.map(Into::into),
-        task_external_id: request.task_external_id.map(Into::into),
+        task_external_id: request
+            .task_external_id
+            .map(|id| issue_reference::resolve_for_reading(id.into())),
         repo_path: request.repo_path.map(Into::into),
         symbols: request.symbols.into_items(),
         signals: request.signals.into_items(),

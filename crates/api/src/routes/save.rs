@@ -47,8 +47,11 @@ pub async fn save(
         visibility: request.visibility(),
     };
     let request = accept(request, &here, &caller).await.inspect_err(|problem| {
-        let is_forbidden = problem.status() == StatusCode::FORBIDDEN;
-        let reason = if is_forbidden { ErrorKind::Forbidden } else { ErrorKind::Invalid };
+        let reason = match problem.status() {
+            StatusCode::FORBIDDEN => ErrorKind::Forbidden,
+            status if status.is_server_error() => ErrorKind::Unavailable,
+            _ => ErrorKind::Invalid,
+        };
         record_rejected_save(&here.memory, rejected, reason);
     })?;
     let saved = mc_memory::save(&here.memory, &request).await?;

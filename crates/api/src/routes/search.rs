@@ -12,6 +12,7 @@ use mc_contract::operations::search::{
     SymbolMatch,
 };
 use mc_domain::{Permission, ProjectId, ReadKind};
+use mc_integrations::issue_reference;
 use mc_memory::Found;
 use mc_search::{Explain, Hit, Options, Query};
 use mc_store::passages::{Passage, PassageFilter};
@@ -90,7 +91,9 @@ fn domain_request(
     let milliseconds = request.time_budget_ms.map_or(DEFAULT_TIME_BUDGET_MS, TimeBudget::get);
     Ok(mc_memory::SearchRequest {
         query: Query::text(request.query.map(String::from).unwrap_or_default(), filter),
-        task_external_id: request.task_external_id.map(Into::into),
+        task_external_id: request
+            .task_external_id
+            .map(|id| issue_reference::resolve_for_reading(id.into())),
         options: Options {
             limit: request.limit.unwrap_or_default().get(),
             time_budget: Duration::from_millis(milliseconds),

@@ -136,6 +136,9 @@ async fn issue_is_linked_by_its_url_or_number() {
     let saved = api.post("/save", save.clone()).await.ok();
     let record = format!("/records/{}", saved["id"].as_str().unwrap());
     assert_eq!(api.get(&record).await.ok()["task_external_id"], "acme/shop#12");
+    let by_url = json!({ "project_key": "shop", "task_external_id": url });
+    let found = api.post("/search", by_url).await.ok();
+    assert!(found.to_string().contains("in minutes"), "{found}");
     linked("acme/web#12").await.ok();
     let detail = linked("#12").await.body["detail"].to_string();
     assert!(detail.contains("more than one repository; give the full id"), "{detail}");

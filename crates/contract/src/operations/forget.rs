@@ -81,7 +81,7 @@ pub struct ForgetResponse {
     /// Deleted bundles of the user, with the requests of their recalls. Always 0 for a source.
     #[serde(default)]
     pub bundles: u64,
-    /// Deleted outcomes of saves, sessions, and counts of reads of the user. Always 0 for a source.
+    /// Deleted outcomes of saves, and sessions, of the user. Always 0 for a source.
     #[serde(default)]
     pub usage_rows: u64,
 }

@@ -126,18 +126,9 @@ impl<'t> Name<'t> {
         Some(if qualified && of_word == Strength::Weak { Strength::Random } else { of_word })
     }
 
-    /// Whether a value is a variable with the same word: `svr2Password: svr2Password`.
-    pub(super) fn is_in_variable(&self, value: &str) -> bool {
-        let word = &self.text[self.word.clone()];
-        let is_word = |at: usize| {
-            let part = value.get(at..at + word.len());
-            at > 0
-                && begins_word(value.as_bytes(), at)
-                && part.is_some_and(|part| part.eq_ignore_ascii_case(word))
-        };
-        let is_inner = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
-        value.bytes().all(is_inner)
-            && value.bytes().enumerate().any(|(at, b)| b.is_ascii_uppercase() && is_word(at))
+    /// Whether a value is the variable of the same name: `svr2Password: svr2Password`.
+    pub(super) fn is_variable(&self, value: &str) -> bool {
+        value == &self.text[self.start..self.end]
     }
 
     /// Whether one of the words precedes the name and a space: `api key`.

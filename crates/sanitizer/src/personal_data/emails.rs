@@ -41,7 +41,7 @@ fn is_email(text: &str, span: &Range<usize>) -> bool {
         });
     // `name@1.2.3.patch` is a version of a package.
     let is_number = |label: &str| label.bytes().all(|byte| byte.is_ascii_digit());
-    let is_version = rest.contains('.') && rest.split('.').all(is_number);
+    let is_version = rest.split('.').count() >= 3 && rest.split('.').all(is_number);
     let is_name = top.len() >= 2
         && !is_version
         && top.bytes().all(|b| b.is_ascii_alphabetic())

@@ -73,9 +73,11 @@ const AMBIGUOUS: &[&str] = &[
 /// Words between a label and its number.
 #[rustfmt::skip]
 const CONNECTORS: &[&str] = &[
-    "a", "account", "an", "and", "are", "card", "certificate", "equals", "id", "identification",
+    "a", "account", "an", "and", "are", "card", "certificate", "chf", "data", "details", "equals",
+    "eur", "gbp", "holder", "id", "identification",
     "is", "its", "licence", "license", "my", "new", "no", "nr", "num", "number", "numbers", "of",
-    "old", "permit", "registration", "rf", "s", "the", "uk", "us", "was",
+    "old", "permit", "registration", "rf", "rub", "s", "series", "the", "uk", "us", "usd", "was",
+    "with",
     "и", "номер", "номера", "номером", "равен", "рф", "серии", "серия", "это",
     "ist", "lautet", "nummer", "und", "von",
     "de", "del", "do", "es", "est", "numero", "número", "numéro", "di", "è", "é", "jest", "numer",

@@ -40,7 +40,7 @@ pub struct NewSaveOutcome {
 pub struct ErasedUsage {
     /// Bundles with their items and feedback.
     pub bundles: u64,
-    /// Outcomes of saves, sessions, and counts of reads.
+    /// Outcomes of saves, and sessions.
     pub rows: u64,
 }
 
@@ -113,12 +113,8 @@ pub(crate) async fn prune(tx: &mut Tx, project: ProjectId, days: u16) -> Result<
                    and saved_at < now() - make_interval(days => $2) returning 1),
            sessions as (
                delete from client_sessions where project_id = $1
-                   and started_at < now() - make_interval(days => $2) returning 1),
-           reads as (
-               delete from read_counts where project_id = $1 and is_audited
-                   and hour < now() - make_interval(days => $2) returning 1)
-           select (select count(*) from saves) + (select count(*) from sessions)
-                + (select count(*) from reads) as "count!""#,
+                   and started_at < now() - make_interval(days => $2) returning 1)
+           select (select count(*) from saves) + (select count(*) from sessions) as "count!""#,
         project.0,
         i32::from(days)
     )
@@ -127,19 +123,16 @@ pub(crate) async fn prune(tx: &mut Tx, project: ProjectId, days: u16) -> Result<
     Ok(deleted.cast_unsigned())
 }
 
-/// Deletes the usage data of one user in a project: bundles with their
-/// requests, outcomes of saves, sessions, and counts of reads. Dialogs and records are erased by
-/// their own functions.
+/// Deletes the usage data of one user in a project: bundles with their requests, outcomes of saves,
+/// and sessions. Counts of reads belong to the audit. Dialogs and records are erased by their own
+/// functions.
 pub async fn erase(tx: &mut Tx, project: ProjectId, user: UserId) -> Result<ErasedUsage> {
     let rows = sqlx::query_scalar!(
         r#"with saves as (
                delete from save_outcomes where project_id = $1 and user_id = $2 returning 1),
            sessions as (
-               delete from client_sessions where project_id = $1 and user_id = $2 returning 1),
-           reads as (
-               delete from read_counts where project_id = $1 and user_id = $2 returning 1)
-           select (select count(*) from saves) + (select count(*) from sessions)
-                + (select count(*) from reads) as "count!""#,
+               delete from client_sessions where project_id = $1 and user_id = $2 returning 1)
+           select (select count(*) from saves) + (select count(*) from sessions) as "count!""#,
         project.0,
         user.0
     )

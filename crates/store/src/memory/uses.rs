@@ -54,7 +54,7 @@ pub async fn record_opened(store: &Store, project: ProjectId, item: Opened) -> R
         "with held as (
              select i.bundle_id from bundle_items i join bundles b on b.id = i.bundle_id
              where i.project_id = $1 and (i.record_id = $2 or i.doc_id = $3) and b.user_id = $4
-                 and b.created_at > now() - make_interval(hours => $5)
+                 and not b.is_control and b.created_at > now() - make_interval(hours => $5)
              order by b.created_at desc limit 1),
          seen as (
              insert into bundle_uses (project_id, bundle_id, record_id, doc_id, kind)
@@ -92,7 +92,7 @@ pub async fn record_cited(
                  end as doc_id,
                     i.passage_id, b.created_at
              from bundles b join bundle_items i on i.bundle_id = b.id
-             where b.project_id = $1 and b.user_id = $2
+             where b.project_id = $1 and b.user_id = $2 and not b.is_control
                  and b.created_at > now() - make_interval(hours => $3)
                  and coalesce(i.record_id, i.doc_id) is not null
                  and (i.record_id is null or i.record_id <> all($4))),
@@ -154,7 +154,7 @@ pub(crate) async fn record_merged(tx: &mut Tx, project: ProjectId, sha: &str) ->
              join record_citations c on c.project_id = $1 and c.file_path = t.path
              join bundle_items i on i.record_id = c.record_id
              join bundles b on b.id = i.bundle_id
-             where b.created_at > now() - make_interval(days => $3)
+             where not b.is_control and b.created_at > now() - make_interval(days => $3)
              order by i.record_id, b.created_at desc),
          seen as (
              insert into bundle_uses (project_id, bundle_id, record_id, kind)

@@ -44,7 +44,8 @@ pub const READ_ONLY: [&str; 15] = [
 /// Tables in which the service may only update rows: background services insert and delete them.
 pub const CHANGED_ONLY: [&str; 2] = ["webhook_deliveries", "duplicate_clusters"];
 /// Tables with usage data: persons see their own rows, and maintainers all. The service adds rows
-/// of its user alone, and nothing changes one.
+/// of its user alone, and nothing changes one. Counts of reads are not deleted before the audit has
+/// them.
 const USAGE: [&str; 3] = ["save_outcomes", "client_sessions", "read_counts"];
 /// Tables with private data: `private_to` has the owner of a row.
 const PRIVATE: [&str; 7] = [
@@ -338,6 +339,7 @@ async fn writes(
             "change" | "remove" | "move" if is_fixed || table == "audit_events" => state == "42501",
             "change" | "move" if USAGE.contains(&table) => state == "42501",
             "remove" if CHANGED_ONLY.contains(&table) => state == "42501",
+            "remove" if table == "read_counts" => state == "42501",
             // The team's records among them are for people to take out.
             "remove" if table == "memory_records" && role == Some(Rank::Agent) => state == "42501",
             "decide" => match role {

@@ -42,7 +42,7 @@ pub async fn set_provider_login(
 }
 
 /// Sets the login with which a user signed in at a host. The sign-in proves it, so another user
-/// loses it. Returns whether that is new.
+/// loses it. Returns whether that is new. Nothing is stored for a disabled account.
 pub async fn verify_provider_login(
     tx: &mut Tx,
     user: UserId,
@@ -58,7 +58,8 @@ pub async fn verify_provider_login(
     ))
     .await?;
     tx.has_changed(sqlx::query!(
-        "insert into provider_logins as l (user_id, host, login) values ($1, $2, $3)
+        "insert into provider_logins as l (user_id, host, login)
+         select u.id, $2, $3 from users u where u.id = $1 and u.disabled_at is null for share
          on conflict (user_id, host) do update set login = excluded.login, created_by = null,
              created_at = now()
          where l.login <> excluded.login or l.created_by is not null",

@@ -34,14 +34,13 @@ pub async fn insert_reads(
     .await
 }
 
-/// Merges the counts of the hours that are over into one row for each user, kind and hour, and
-/// records one audit event for each user and hour, in one transaction for each project. Returns the
-/// number of events. Numbers that arrive later get an event of their own.
+/// Takes out the counts of the hours that are over, and records one audit event for each user and
+/// hour, in one transaction for each project. Returns the number of events. Counts that arrive later
+/// get an event of their own.
 pub async fn audit_reads(store: &Store) -> Result<u64> {
     let projects = sqlx::query_scalar!(
         "select distinct project_id from read_counts
-         where not is_audited
-             and hour < date_trunc('hour', now() - make_interval(mins => $1), 'UTC')",
+         where hour < date_trunc('hour', now() - make_interval(mins => $1), 'UTC')",
         SETTLE_MINUTES
     )
     .fetch_all(&mut *store.plain().await?)
@@ -58,16 +57,11 @@ pub async fn audit_reads(store: &Store) -> Result<u64> {
 async fn audit_project(tx: &mut Tx, project: ProjectId) -> Result<u64> {
     let rows = sqlx::query!(
         r#"with taken as (
-               delete from read_counts where project_id = $1 and not is_audited
+               delete from read_counts where project_id = $1
                    and hour < date_trunc('hour', now() - make_interval(mins => $2), 'UTC')
-               returning user_id, kind, hour, count),
-           merged as (
-               insert into read_counts (project_id, user_id, kind, hour, count, is_audited)
-               select $1, user_id, kind, hour, sum(count)::int, true from taken
-               group by user_id, kind, hour
                returning user_id, kind, hour, count)
-           select user_id as "user_id!", kind as "kind!", hour as "hour!", count as "count!"
-           from merged"#,
+           select user_id as "user_id!", kind as "kind!", hour as "hour!", sum(count) as "count!"
+           from taken group by user_id, kind, hour"#,
         project.0,
         SETTLE_MINUTES
     )

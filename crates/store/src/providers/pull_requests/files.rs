@@ -1,6 +1,7 @@
 //! The files of pull requests: names and line counts, and the diffs while they are open. A job
 //! reads them from the provider through an integration of the project.
 
+use std::collections::HashSet;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
@@ -25,6 +26,8 @@ pub const JOB_ATTEMPTS: u16 = 6;
 pub const FETCH_TIMEOUT: Duration = Duration::from_mins(2);
 /// Days that the diffs of an open pull request are kept after its last change.
 const DIFF_DAYS: i32 = 90;
+/// Maximum length of a stored diff, in bytes.
+pub const DIFF_BYTES: usize = 131_072;
 /// Why a list is missing if no integration of the project can read it.
 const NO_INTEGRATION: &str = "the project has no active integration with this repository; \
     resume it, or create one with the capability refs or issues (memory-copilot integrations \
@@ -151,7 +154,7 @@ async fn find_target(db: &mut PgConnection, id: PullRequestId) -> Result<Option<
 }
 
 /// Replaces the files of a pull request. If it was closed meanwhile, the diffs are left out.
-/// Returns `false` if the pull request or the integration was deleted.
+/// Returns `false` if the pull request or the integration was deleted, or has another head now.
 pub async fn put(
     tx: &mut Tx,
     target: &FilesTarget,
@@ -161,9 +164,10 @@ pub async fn put(
 ) -> Result<bool> {
     let is_open = sqlx::query_scalar!(
         r#"select c.state = 'open' as "is_open!" from pull_requests c, integrations i
-           where c.id = $1 and i.id = $2 for share"#,
+           where c.id = $1 and i.id = $2 and c.head_sha = $3 for share"#,
         target.id.0,
-        integration.0
+        integration.0,
+        target.head_sha
     )
     .fetch_optional(&mut *tx.0)
     .await?;
@@ -182,7 +186,7 @@ pub async fn put(
         target.project.0,
         integration.0,
         target.head_sha,
-        is_complete,
+        is_complete && are_distinct(files),
         has_diffs
     ))
     .await?;
@@ -201,6 +205,12 @@ pub async fn put(
     ))
     .await?;
     Ok(true)
+}
+
+/// Whether no two masked paths are equal: only one of those is stored.
+fn are_distinct(files: &[NewFile]) -> bool {
+    let paths: HashSet<&str> = files.iter().map(|file| file.path.as_str()).collect();
+    paths.len() == files.len()
 }
 
 /// A file by the names of its columns.
@@ -261,9 +271,13 @@ pub async fn list(store: &Store, id: PullRequestId) -> Result<Option<ChangedFile
 /// Deletes the diffs of open pull requests that have not changed for a long time.
 pub(super) async fn prune_diffs(tx: &mut Tx, project: ProjectId) -> Result<u64> {
     tx.count_changed(sqlx::query!(
-        "update pull_request_files f set diff = null from pull_requests c
-         where f.project_id = $1 and f.diff is not null and c.id = f.pull_request_id
-             and c.source_updated_at < now() - make_interval(days => $2)",
+        "with old as (
+             update pull_request_file_lists l set has_diffs = false from pull_requests c
+             where l.project_id = $1 and l.has_diffs and c.id = l.pull_request_id
+                 and c.source_updated_at < now() - make_interval(days => $2)
+             returning l.pull_request_id)
+         update pull_request_files f set diff = null from old
+         where f.pull_request_id = old.pull_request_id and f.diff is not null",
         project.0,
         DIFF_DAYS
     ))
