@@ -174,11 +174,14 @@ mod tests {
     #[test]
     fn key_is_measured_without_the_rule_of_its_vendor() {
         let key = key();
-        // Its name finds the one, nothing but its own rule the other.
+        // A name finds the first, its prefix the second, and nothing but its own rule the third.
         let named = format!("acme_token = '{key}'");
         assert_eq!(outcome("scanner_tp", &named, &key), (true, true, true));
         let bare = format!("see {key}");
-        assert_eq!(outcome("scanner_tp", &bare, &key), (true, true, false));
+        assert_eq!(outcome("scanner_tp", &bare, &key), (true, true, true));
+        let capitals = ["AKIA", "Z7Q4M2N6", "X5V6B3T7"].concat();
+        let bare = format!("see {capitals}");
+        assert_eq!(outcome("scanner_tp", &bare, &capitals), (true, true, false));
         let unknown = "acme_token = 'q8Zr2Lm0Tx5vB7nKc3Wd9Yh4'";
         let expected = (true, false, true);
         assert_eq!(outcome("scanner_tp", unknown, "q8Zr2Lm0Tx5vB7nKc3Wd9Yh4"), expected);

@@ -30,6 +30,7 @@ fn with(mut issue: Value, key: &str, value: Value) -> Value {
 async fn issues_equal_those_of_webhooks() {
     let server = MockServer::start().await;
     let listed = with(issue(12, "2026-01-02T03:04:05Z"), "comments", json!(1));
+    let listed = with(listed, "state", json!("closed"));
     let pull = with(issue(13, "2026-01-02T03:04:06Z"), "pull_request", json!({}));
     let first = Mock::given(method("GET")).and(path(ISSUES)).and(query_param_is_missing("since"));
     let first = first

@@ -88,7 +88,7 @@ fn delete_event_is_a_push() {
 #[test]
 fn issue_has_its_present_fields() {
     let body = format!(
-        r#"{{"action": "opened", "issue": {{"number": 12, "title": "It breaks", "state": "open",
+        r#"{{"action": "opened", "issue": {{"number": 12, "title": "It breaks", "state": "closed",
         "assignee": null, "assignees": [{{"login": "vera"}}], "labels": [{{"name": "bug"}}],
         "html_url": "https://git.example.org/octocat/hello/issues/12",
         "created_at": "2026-01-01T00:00:00Z", "closed_at": "2026-01-02T03:04:05Z",
@@ -97,7 +97,7 @@ fn issue_has_its_present_fields() {
     let expected = Issue {
         external_id: "octocat/hello#12".to_owned(),
         title: "It breaks".to_owned(),
-        status: Some("open".to_owned()),
+        status: Some("closed".to_owned()),
         assignee: Some("vera".to_owned()),
         labels: vec!["bug".to_owned()],
         links: field::links(
