@@ -176,7 +176,7 @@ async fn denied_write_names_the_missing_permission() {
     let tracker = connector(Provider::Github, &server).tracker("octocat/hello").expect("a tracker");
     let refused =
         tracker.upsert_comment("octocat/hello#12", None, "Known.").await.expect_err("refused");
-    assert!(refused.to_string().contains("write to comment"), "{refused}");
+    assert!(refused.to_string().contains("write access to Issues"), "{refused}");
 }
 
 #[tokio::test]

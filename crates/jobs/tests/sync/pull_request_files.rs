@@ -129,7 +129,7 @@ async fn nothing_is_fetched_without_an_integration_of_the_project() {
     fixture.execute("update pull_requests set url = 'https://git.example.org/octocat/hello'").await;
     fetch(&fixture).await.unwrap();
     let list = fixture.text(LIST).await;
-    assert!(list.contains("no configured connector for the host"), "{list}");
+    assert!(list.contains("connector for the host of the pull request"), "{list}");
     assert_eq!(requests(&fixture).await, 0, "the credential goes to no repository of another host");
 
     apply(&fixture, PullRequestState::Open, "aa", 1).await;

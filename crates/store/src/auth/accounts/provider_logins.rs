@@ -51,7 +51,8 @@ pub async fn verify_provider_login(
 ) -> Result<bool> {
     tx.run(sqlx::query!(
         "delete from provider_logins
-         where host = $2 and lower(login) = lower($3) and user_id <> $1",
+         where host = $2 and lower(login) = lower($3) and user_id <> $1
+             and exists (select from users u where u.id = $1 and u.disabled_at is null)",
         user.0,
         host,
         login

@@ -35,8 +35,8 @@ pub async fn insert_reads(
 }
 
 /// Takes out the counts of the hours that are over, and records one audit event for each user and
-/// hour, in one transaction for each project. Returns the number of events. Counts that arrive later
-/// get an event of their own.
+/// hour, in one transaction for each project. Returns the number of events. Counts that arrive
+/// later get an event of their own.
 pub async fn audit_reads(store: &Store) -> Result<u64> {
     let projects = sqlx::query_scalar!(
         "select distinct project_id from read_counts
