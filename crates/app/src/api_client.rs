@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::cli::PageArgs;
 use crate::config::Config;
-use crate::{credentials, output, terminal};
+use crate::{api_hints, credentials, output, terminal};
 
 /// How long a caller above one of its limits waits before it tries again.
 const LIMIT_WAIT: Duration = Duration::from_secs(1);
@@ -168,9 +168,10 @@ fn unknown_project(key: &ProjectKey, mut keys: Vec<&str>) -> String {
     )
 }
 
-/// Returns the error of a call as the error of a command.
+/// Returns the error of a call as the error of a command, whose hints are commands, too.
 pub fn to_anyhow(error: &CoreError) -> anyhow::Error {
-    anyhow!(terminal::failure(&error.message(), error.suggestions()))
+    let message = terminal::failure(&error.message(), error.suggestions());
+    anyhow!(api_hints::as_commands(&message).into_owned())
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 //! command.
 
 mod api_client;
+mod api_hints;
 mod audit_heads;
 mod background;
 #[cfg(test)]
