@@ -91,6 +91,12 @@ pub enum Error {
     /// No pending device login has this user code.
     #[error("no login waits with this code")]
     UnknownUserCode,
+    /// A login at a provider for a disabled account.
+    #[error(
+        "the account {0} is disabled; enable it first (`memory-copilot users update {0} --disabled \
+         false`), or set the login for another user"
+    )]
+    LoginOfDisabled(String),
     /// The account is disabled.
     #[error("your account is disabled; ask a service administrator to enable it")]
     AccountDisabled,
@@ -152,6 +158,7 @@ impl Classified for Error {
             | Self::RoleOfAgent(_)
             | Self::InvalidSuccessor
             | Self::OwnAccount
+            | Self::LoginOfDisabled(_)
             | Self::AlreadyExists { .. }
             | Self::TokenForPerson
             | Self::PolicyChanged => ErrorKind::Conflict,
@@ -166,7 +173,10 @@ impl Classified for Error {
 
     fn field(&self) -> Option<String> {
         let field = match self {
-            Self::UnknownUser(_) | Self::InvitedAgent | Self::InvitedDisabled => "login",
+            Self::UnknownUser(_)
+            | Self::InvitedAgent
+            | Self::InvitedDisabled
+            | Self::LoginOfDisabled(_) => "login",
             Self::AgentAsAdmin => "is_admin",
             Self::RoleOfAgent(_) => "role",
             Self::InvalidSuccessor => "successor_login",

@@ -95,7 +95,11 @@ pub async fn set_provider_login(
     (login, host): (&str, &ProviderHost),
     request: &SetProviderLogin,
 ) -> Result<ProviderLogin, Error> {
-    let user = get(store, login).await?.id;
+    let user = get(store, login).await?;
+    if user.disabled_at.is_some() {
+        return Err(Error::LoginOfDisabled(user.login));
+    }
+    let user = user.id;
     let (host, name) = (host.as_str(), request.login.as_str());
     let mut tx = store.begin().await?;
     let set = accounts::set_provider_login(&mut tx, user, host, name, principal.user).await;

@@ -43,7 +43,6 @@ pub use self::tool::*;
     name = "memory-copilot",
     version,
     about,
-    propagate_version = true,
     after_help = examples::FIRST_STEPS
 )]
 pub struct Cli {

@@ -117,7 +117,22 @@ pub fn host(text: &str, max: usize) -> Result<String, Violation> {
             "must be a host such as github.com, without a scheme or a path",
         ));
     }
-    Ok(text.to_ascii_lowercase())
+    // The port of the scheme names the same host.
+    let text = text.strip_suffix(":443").unwrap_or(text).to_ascii_lowercase();
+    Ok(text.strip_prefix("www.").map_or(text.clone(), str::to_owned))
+}
+
+/// Accepts the name of an account at a provider: letters, digits and `-_.`, as in `ann-example`,
+/// and the mark of a program, as in `renovate[bot]`.
+pub fn provider_user(text: &str, max: usize) -> Result<String, Violation> {
+    let name = text.strip_suffix("[bot]").unwrap_or(text);
+    let is_name = name.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b));
+    if name.is_empty() || text.len() > max || !is_name {
+        return Err(Violation::new(
+            "must be the name of an account there, such as ann-example, without @ or a URL",
+        ));
+    }
+    Ok(text.to_owned())
 }
 
 /// Accepts a path inside a repository: relative, `/` between its parts, no `..`. A leading `./` and

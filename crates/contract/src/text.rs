@@ -11,6 +11,8 @@ use crate::{limits, rules};
 const SHORT_NAME: &str = "^[A-Za-z0-9][A-Za-z0-9._-]*$";
 /// Hosts with an optional port.
 const HOST: &str = r"^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?(:[0-9]{1,5})?$";
+/// Names of accounts at providers, of programs as well.
+const PROVIDER_USER: &str = r"^[A-Za-z0-9._-]+(\[bot\])?$";
 /// Ids of jobs.
 const JOB_ID: &str = "^[0-9A-Za-z]+$";
 
@@ -69,7 +71,7 @@ texts! {
     /// The host of a provider, optionally with a port; stored in lower case.
     ProviderHost = TextRule::pattern(HOST, 255, rules::host);
     /// The name of an account at a provider.
-    ProviderUser = TextRule::identifier(128);
+    ProviderUser = TextRule::pattern(PROVIDER_USER, 128, rules::provider_user);
     /// The id of a job.
     JobId = TextRule::pattern(JOB_ID, 64, rules::job_id);
 

@@ -11,10 +11,11 @@ use url::Url;
 use crate::Error;
 
 const FIELD: &str = "task_external_id";
-/// Segments of paths before the number of an issue or a change, which share numbers at their hosts.
-const NUMBERED: [&str; 6] = ["issues", "issue", "pull", "pulls", "merge_requests", "work_items"];
+/// Segments of paths before the number of an issue. Pull requests of GitHub share the numbers of
+/// issues; merge requests of GitLab do not.
+const NUMBERED: [&str; 5] = ["issues", "issue", "pull", "pulls", "work_items"];
 /// Segments before the id of an issue.
-const NAMED: [&str; 2] = ["browse", "issue"];
+const NAMED: [&str; 3] = ["browse", "issue", "issues"];
 
 /// Returns the tracker's id of an issue that a reader names. A text of another form stays as it is,
 /// and finds nothing.
@@ -131,6 +132,7 @@ mod tests {
             ("https://gitlab.com/group/sub/shop/-/issues/23", "group/sub/shop#23"),
             ("https://gitlab.com/group/shop/-/work_items/23?x=y", "group/shop#23"),
             ("https://acme.atlassian.net/browse/SHOP-12", "SHOP-12"),
+            ("https://jira.example.org/projects/CS/issues/CS-214", "CS-214"),
             ("https://acme.atlassian.net/jira/boards/1?selectedIssue=SHOP-12", "SHOP-12"),
             ("https://acme.youtrack.cloud/issue/CS-214/Nil-delay", "CS-214"),
             ("https://linear.app/acme/issue/ENG-12/nil-delay", "ENG-12"),
@@ -142,6 +144,7 @@ mod tests {
             "https://github.com/acme/shop",
             "https://github.com/acme/shop/issues",
             "https://github.com/acme/shop/issues/new",
+            "https://gitlab.com/acme/shop/-/merge_requests/3",
             "https://example.org/a/issues/1",
             "ftp://github.com/acme/shop/issues/12",
             "https://",

@@ -69,7 +69,7 @@ pub async fn get(ctx: &ProjectContext, external_id: &str) -> Result<TaskWithLink
     let task = find(ctx, external_id).await?;
     let (dialog_ids, record_ids) = tasks::linked(&ctx.store, task.id).await?;
     let filter =
-        PullRequestFilter { task: Some(external_id.to_owned()), ..PullRequestFilter::default() };
+        PullRequestFilter { task: Some(task.external_id.clone()), ..PullRequestFilter::default() };
     let limit = PageLimit::default().get();
     let pull_requests = pull_requests::list(&ctx.store, ctx.project.id, &filter, limit).await?;
     Ok(TaskWithLinks { task, dialog_ids, record_ids, pull_requests })
@@ -86,7 +86,8 @@ pub async fn erase(ctx: &ProjectContext, external_id: &str) -> Result<(), Error>
 
 /// Returns a task.
 pub(crate) async fn find(ctx: &ProjectContext, external_id: &str) -> Result<Task, Error> {
-    let row = tasks::find(&ctx.store, ctx.project.id, external_id).await?;
+    let id = issue_reference::resolve_for_reading(external_id.to_owned());
+    let row = tasks::find(&ctx.store, ctx.project.id, &id).await?;
     row.ok_or_else(|| unknown(external_id))
 }
 

@@ -209,6 +209,22 @@ mod tests {
     }
 
     #[test]
+    fn fallback_of_an_expression_is_found() {
+        for syntax in [
+            "const apiKey = process.env.API_KEY || \"@\";",
+            "api_key = os.getenv(\"API_KEY\") or '@'",
+            "apiKey = env.API_KEY ?? '@'",
+            "val apiKey = System.getenv(\"API_KEY\") ?: \"@\"",
+            "api_key = env::var(\"API_KEY\").unwrap_or(\"@\".into())",
+            "apiKey: {{ env \"API_KEY\" | default \"@\" }}",
+        ] {
+            let text = syntax.replace('@', VALUE);
+            assert_eq!(found(&text), [VALUE], "{text}");
+        }
+        assert_eq!(found("apiKey = env.API_KEY || \"none\""), [""; 0]);
+    }
+
+    #[test]
     fn password_with_the_word_in_it_is_found() {
         assert_eq!(found("DB_PASSWORD=MyPassword123"), ["MyPassword123"]);
     }

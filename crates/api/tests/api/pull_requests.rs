@@ -547,7 +547,7 @@ async fn pull_request_has_its_times_and_the_reason_for_missing_files() {
     let path = format!("/projects/shop/pull-requests/{}", found["id"].as_str().unwrap());
     let files = api.get(&path).await.ok()["files"].clone();
     assert_eq!(files["items"], json!([]));
-    assert!(files["error"].as_str().unwrap().contains("no integration"), "{files}");
+    assert!(files["error"].as_str().unwrap().contains("no active integration"), "{files}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

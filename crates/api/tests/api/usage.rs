@@ -289,6 +289,15 @@ async fn login_at_a_provider_belongs_to_one_user() {
     assert_eq!(logins["items"], json!([]));
     api.patch("/users/ann", json!({ "is_disabled": true })).await.ok();
     assert!(!verify("ann").await, "the account is disabled");
+    let set = json!({ "login": "ann" });
+    assert_eq!(api.put(&path("ann", "gitlab.com"), set).await.fault(409), "login");
+    for bad in ["@bob", "https://github.com/bob", "Bob B"] {
+        let refused = api.put(&path("bob", "gitlab.com"), json!({ "login": bad })).await;
+        assert_eq!(refused.fault(400), "login", "{bad}");
+    }
+    let set = api.put(&path("bob", "www.GitLab.com:443"), json!({ "login": "bob[bot]" })).await;
+    assert_eq!(set.ok()["host"], "gitlab.com");
+    api.delete(&path("bob", "gitlab.com")).await.ok();
 
     assert_eq!(api.delete(&path("bob", "github.com")).await.status, 204);
     assert_eq!(api.delete(&path("bob", "github.com")).await.fault(404), "host");

@@ -27,12 +27,36 @@ pub(super) fn candidates(text: &str, operator: &Operator) -> Vec<Candidate> {
         Kind::Element => Some(element(text, start)),
         _ => None,
     });
-    let Some((span, is_quoted)) = region else { return unquoted(text, start) };
+    let end = region.as_ref().map_or(start, |(span, _)| span.end);
+    let mut candidates = match region {
+        None => unquoted(text, start),
+        Some((span, is_quoted)) => in_region(text, span, is_quoted),
+    };
+    candidates.extend(fallback(text, end));
+    candidates
+}
+
+fn in_region(text: &str, span: Range<usize>, is_quoted: bool) -> Vec<Candidate> {
     let whole = &text[span.clone()];
     if !whole.is_empty() && !whole.bytes().any(|byte| byte.is_ascii_whitespace()) {
         return vec![Candidate { span, is_quoted, is_part: false, ends_line: false }];
     }
     parts(text, span, is_quoted)
+}
+
+/// Returns the literal that an expression falls back to: `env.API_KEY || "..."`.
+fn fallback(text: &str, start: usize) -> Option<Candidate> {
+    /// Maximum length of the expression, in bytes.
+    const EXPRESSION_BYTES: usize = 128;
+    const OPERATORS: [&str; 6] = ["||", "??", "?:", " or ", "_or(", "| default"];
+    let near = &text[start..text.floor_char_boundary((start + EXPRESSION_BYTES).min(text.len()))];
+    let line = near.split('\n').next().unwrap_or_default();
+    let after = |operator: &&str| line.find(*operator).map(|at| at + operator.len());
+    let at = OPERATORS.iter().filter_map(after).min()?;
+    let blanks = line[at..].bytes().take_while(|byte| *byte == b' ').count();
+    let (span, is_quoted) = quoted(text, start + at + blanks)?;
+    let is_word = !span.is_empty() && !text[span.clone()].contains(char::is_whitespace);
+    is_word.then_some(Candidate { span, is_quoted, is_part: false, ends_line: false })
 }
 
 /// Whether a string literal begins at `at`.
