@@ -141,7 +141,7 @@ async fn issue_is_linked_by_its_url_or_number() {
     assert!(found.to_string().contains("in minutes"), "{found}");
     let encoded = "https%3A%2F%2Fgithub.com%2Facme%2Fshop%2Fissues%2F12";
     let task = api.get(&format!("/tasks/{encoded}?project_key=shop")).await.ok();
-    assert_eq!(task["task"]["external_id"], "acme/shop#12");
+    assert_eq!(task["external_id"], "acme/shop#12");
     linked("acme/web#12").await.ok();
     let detail = linked("#12").await.body["detail"].to_string();
     assert!(detail.contains("more than one repository; give the full id"), "{detail}");
