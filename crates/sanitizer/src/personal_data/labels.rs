@@ -90,7 +90,8 @@ pub(super) static PHONE: LazyLock<Labels> = LazyLock::new(|| Labels::new(&[
     "whatsapp", "contact number", "hotline", "phone no",
     "телефон*", "тел", "моб", "мобильн*", "звонить", "звоните", "позвони*", "перезвони*", "факс*",
     "сотовый", "ватсап", "вотсап", "смс", "номер для связи", "мой номер", "его номер", "ее номер",
-    "telefon*", "mobil", "handy", "handynummer", "rufnummer", "teléfono", "móvil", "celular", "téléphone",
+    "telefon*", "mobil", "handy", "handynummer", "rufnummer", "teléfono", "móvil", "celular",
+    "téléphone",
     "portable", "telefono", "cellulare", "telefone", "puhelin", "telefoon", "komórka", "cep",
     "電話", "携帯", "电话", "手机", "전화", "โทร",
 ]));
