@@ -17,7 +17,15 @@ pub(crate) fn source_time(
     reported: Option<DateTime<Utc>>,
     received_at: DateTime<Utc>,
 ) -> DateTime<Utc> {
-    reported.map_or(received_at, |reported| reported.min(received_at))
+    until_receipt(reported, received_at).unwrap_or(received_at)
+}
+
+/// Returns a reported time, or the time of receipt if that is earlier.
+fn until_receipt(
+    reported: Option<DateTime<Utc>>,
+    received_at: DateTime<Utc>,
+) -> Option<DateTime<Utc>> {
+    reported.map(|reported| reported.min(received_at))
 }
 
 /// Returns the task of an issue, filtered by the project's policy.
@@ -29,7 +37,6 @@ pub(crate) fn task_from_issue(
     // The issue was masked on receipt; the policy may have changed since.
     let filtered = |text: &str| filter_field_text(policy, text);
     let links = issue.links.into_iter();
-    let past = |time: Option<DateTime<Utc>>| time.map(|time| time.min(received_at));
     NewTask {
         title: filter_field(policy, &issue.title),
         status: issue.status.as_deref().map(filtered),
@@ -38,8 +45,8 @@ pub(crate) fn task_from_issue(
         links: links
             .map(|link| TaskLink { title: filtered(&link.title), url: filtered(&link.url) })
             .collect(),
-        opened_at: past(issue.opened_at),
-        closed_at: past(issue.closed_at),
+        opened_at: until_receipt(issue.opened_at, received_at),
+        closed_at: until_receipt(issue.closed_at, received_at),
         is_whole: issue.is_whole,
         source_updated_at: Some(source_time(issue.updated_at, received_at)),
         external_id: issue.external_id,
@@ -55,7 +62,6 @@ pub(crate) async fn apply_pull_request(
     received_at: DateTime<Utc>,
 ) -> Result<bool, Error> {
     let filtered = |text: &str| filter_field_text(policy, text);
-    let past = |time: Option<DateTime<Utc>>| time.map(|time| time.min(received_at));
     let pull_request = NewPullRequest {
         external_id: event.external_id.clone(),
         title: filter_field(policy, &event.title),
@@ -65,9 +71,9 @@ pub(crate) async fn apply_pull_request(
         merge_sha: event.merge_sha.clone(),
         base_ref: event.base_ref.as_deref().map(filtered),
         url: filtered(&event.url),
-        opened_at: past(event.opened_at),
-        closed_at: past(event.closed_at),
-        merged_at: past(event.merged_at),
+        opened_at: until_receipt(event.opened_at, received_at),
+        closed_at: until_receipt(event.closed_at, received_at),
+        merged_at: until_receipt(event.merged_at, received_at),
         tasks: event.tasks.clone(),
         source_updated_at: source_time(event.updated_at, received_at),
     };
