@@ -151,9 +151,11 @@ fn is_line_break(c: char) -> bool {
     c.is_control() || is_other_line_break(c)
 }
 
-/// Returns whether a browser may open an address.
+/// Returns whether a browser may open an address. It must begin with `http://` or `https://` as
+/// written: a parser accepts `hTtps:host` as well, but what prints and compares addresses does not.
 pub(super) fn is_web_url(url: &str) -> bool {
-    is_url(url) && Url::parse(url).is_ok_and(|url| matches!(url.scheme(), "http" | "https"))
+    let has_scheme = ["http://", "https://"].iter().any(|scheme| url.starts_with(scheme));
+    has_scheme && is_url(url) && Url::parse(url).is_ok()
 }
 
 /// Returns whether an address is `ssh://host/path`, or `git@host:path`, which git accepts as well.

@@ -48,6 +48,23 @@ fn null_fields_are_absent() {
 }
 
 #[test]
+fn link_needs_a_scheme_as_browsers_write_it() {
+    for (address, links) in [
+        ("https://a.example/rest/api/2/issue/1", 1),
+        ("hTtps://a.example/rest/api/2/issue/1", 0),
+        ("https:a.example/rest/api/2/issue/1", 0),
+        ("ftp://a.example/rest/api/2/issue/1", 0),
+    ] {
+        let body = format!(
+            r#"{{"webhookEvent": "jira:issue_created", "issue": {{"key": "A-1",
+            "self": "{address}", "fields": {{"summary": "T"}}}}}}"#
+        );
+        let Ok((_, Event::Issue(issue))) = parsed(&body) else { panic!("no issue") };
+        assert_eq!(issue.links.len(), links, "{address}");
+    }
+}
+
+#[test]
 fn comment_needs_its_issue() {
     let body = r#"{"webhookEvent": "comment_created",
         "comment": {"updated": "2026-01-02T03:04:05.000+0000"},
