@@ -14,27 +14,29 @@ pub(crate) struct FileList {
     files: Vec<ChangedFile>,
     diff_bytes: usize,
     has_left_out: bool,
+    has_more: bool,
 }
 
 impl FileList {
-    /// Adds a page of the list; returns whether to read the next one.
+    /// Adds a page of the list; returns whether to read the next one. After as many files as are
+    /// read, the next page tells whether there are more.
     pub(crate) fn add(&mut self, page: Vec<ChangedFile>) -> bool {
         let is_full = page.len() >= PAGE;
         for file in page {
             self.add_file(file);
         }
-        let is_below_limit = self.files.len() < MAX_FILES;
-        self.has_left_out |= is_full && !is_below_limit;
-        is_full && is_below_limit
+        is_full && !self.has_more
     }
 
     pub(crate) fn finish(self) -> ChangedFiles {
-        ChangedFiles { files: self.files, is_complete: !self.has_left_out }
+        ChangedFiles { files: self.files, is_complete: !(self.has_left_out || self.has_more) }
     }
 
     fn add_file(&mut self, mut file: ChangedFile) {
-        if self.files.len() >= MAX_FILES || !field::is_line(&file.path, PATH) {
-            self.has_left_out = true;
+        let is_named = field::is_line(&file.path, PATH);
+        self.has_left_out |= !is_named;
+        self.has_more |= self.files.len() >= MAX_FILES;
+        if !is_named || self.has_more {
             return;
         }
         file.previous_path = file.previous_path.filter(|path| field::is_line(path, PATH));
@@ -72,11 +74,21 @@ mod tests {
     fn list_is_limited_in_files_and_diffs() {
         let mut list = FileList::default();
         let page = |from: usize| (from..from + PAGE).map(|n| file(n, &"+".repeat(8_000))).collect();
-        assert!(list.add(page(0)) && list.add(page(100)));
-        assert!(!list.add(page(200)), "as many files as are read");
+        assert!(list.add(page(0)) && list.add(page(100)) && list.add(page(200)));
+        assert!(!list.add(page(300)), "more files than are read");
         let ChangedFiles { files, is_complete } = list.finish();
         let diffs: usize = files.iter().filter_map(|file| Some(file.diff.as_ref()?.len())).sum();
         assert_eq!((files.len(), is_complete, diffs), (300, false, 131 * 8_000));
+    }
+
+    #[test]
+    fn list_of_as_many_files_as_are_read_is_complete() {
+        let mut list = FileList::default();
+        let page = |from: usize| (from..from + PAGE).map(|n| file(n, "+")).collect();
+        assert!(list.add(page(0)) && list.add(page(100)) && list.add(page(200)));
+        assert!(!list.add(Vec::new()));
+        let ChangedFiles { files, is_complete } = list.finish();
+        assert_eq!((files.len(), is_complete), (MAX_FILES, true));
     }
 
     #[test]
