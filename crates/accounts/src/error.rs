@@ -229,6 +229,10 @@ impl Classified for Error {
                  with PATCH /users/{login} {\"is_disabled\": false}"
             }
             Self::RoleOfAgent(_) => "give it the role `agent`, or `viewer` to read only",
+            Self::InvalidSuccessor => {
+                "GET /users lists the accounts; without a successor, what the user led stays \
+                 without an administrator"
+            }
             Self::OwnAccount => "another service administrator can do it",
             Self::UnknownTeam(_) => "GET /teams lists the teams that you are in",
             Self::UnknownToken => {

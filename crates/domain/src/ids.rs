@@ -4,7 +4,16 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
+use thiserror::Error;
 use uuid::Uuid;
+
+/// A text that is no id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[error(
+    "not an id: ids are UUIDs, such as 0199c0de-7a5e-7000-8000-3f1d2c4b5a69; the command `list` of \
+     such items shows them"
+)]
+pub struct InvalidId;
 
 macro_rules! ids {
     ($($(#[$doc:meta])+ $name:ident,)+) => {$(
@@ -54,10 +63,10 @@ macro_rules! ids {
         }
 
         impl FromStr for $name {
-            type Err = uuid::Error;
+            type Err = InvalidId;
 
-            fn from_str(text: &str) -> Result<Self, Self::Err> {
-                text.parse().map(Self)
+            fn from_str(text: &str) -> Result<Self, InvalidId> {
+                text.parse().map(Self).map_err(|_| InvalidId)
             }
         }
     )+};
