@@ -38,6 +38,11 @@ pub(crate) fn secrets(
     let Some(name) = Name::around(text, word) else { return Vec::new() };
     let Some(operator) = operator::after(text, name.end) else { return Vec::new() };
     let mut candidates = value::candidates(text, &operator);
+    if name.is_user_of_url() {
+        for candidate in &mut candidates {
+            candidate.end_at(text, '@');
+        }
+    }
     candidates.retain(|candidate| may_be_secret(&text[candidate.span.clone()], strength));
     if candidates.is_empty() {
         return Vec::new();
@@ -179,6 +184,7 @@ mod tests {
             "- name: ACME_TOKEN\n  value: @",
             "{\"name\": \"ACME_TOKEN\", \"value\": \"@\"}",
             "variable \"token\" {\n  default = \"@\"\n}",
+            "variable \"token\" {\n  type = string\n  sensitive = true\n  default = \"@\"\n}",
             "acme token - '@'",
             "acme auth token |@",
             "| token | `@` |",
@@ -274,6 +280,11 @@ mod tests {
     fn url_with_a_random_segment_is_found() {
         let url = format!("https://acme.io/hooks/{VALUE}Wd9Yh4Jf6Gs1Pa");
         assert_eq!(found(&format!("acme token = '{url}'")), [url.as_str()]);
+    }
+
+    #[test]
+    fn host_after_a_named_password_of_a_url_is_not_part_of_it() {
+        assert_eq!(found(&format!("https://x-access-token:{VALUE}@acme.io/shop")), [VALUE]);
     }
 
     #[test]

@@ -306,6 +306,21 @@ fn connection_string_loses_only_its_password() {
     ] {
         check(text, "s3cr3t-Pa55", "connection-password");
     }
+    let token = format!("ghs_{}", random(ALNUM, 36));
+    let masked = mask(&format!("git clone https://x-access-token:{token}@github.com/acme/shop"));
+    let text = masked.text.as_str();
+    assert!(text.ends_with("@github.com/acme/shop") && !text.contains(&token), "{text}");
+}
+
+#[test]
+fn placeholder_of_a_connection_string_stays() {
+    for text in [
+        "postgres://USER:PASSWORD@HOST:5432/DB",
+        "mongodb://root:MONGO_ROOT_PASSWORD@mongo/admin",
+        "https://x-access-token:TOKEN@github.com/acme/shop",
+    ] {
+        assert_eq!(mask(text).text.as_str(), text);
+    }
 }
 
 #[test]
@@ -314,8 +329,41 @@ fn commands_lose_their_password() {
         "curl -u admin:s3cr3t-Pa55 https://acme.io",
         "sshpass -p 's3cr3t-Pa55' ssh root@host",
         "mysqldump -u root -ps3cr3t-Pa55 shop",
+        "redis-cli -h cache -a s3cr3t-Pa55 ping",
+        "redis-cli --pass s3cr3t-Pa55 ping",
+        "smbclient //files/team -U vera%s3cr3t-Pa55",
     ] {
         check(text, "s3cr3t-Pa55", "command-password");
+    }
+    for text in
+        ["redis-cli -a $REDIS_PASSWORD2 ping", "mysql --protocol=tcp2 --port=3306 shop < shop.sql"]
+    {
+        assert_eq!(mask(text).findings, [], "{text}");
+    }
+}
+
+#[test]
+fn pairs_of_user_and_password_lose_the_password() {
+    for text in [
+        "req.SetBasicAuth(\"ci\", \"s3cr3t-Pa55\")",
+        "requests.get(url, auth=('ci', 's3cr3t-Pa55'))",
+        "HTTPBasicAuth('ci', 's3cr3t-Pa55')",
+        "client.get(url).basic_auth(\"ci\", Some(\"s3cr3t-Pa55\"))",
+    ] {
+        check(text, "s3cr3t-Pa55", "call-password");
+    }
+    for text in [
+        "db.internal:5432:shop:app:s3cr3t-Pa55\n",
+        "# the file ~/.pgpass\nlocalhost:*:*:app:s3cr3t-Pa55\n",
+    ] {
+        check(text, "s3cr3t-Pa55", "pgpass-password");
+    }
+    for text in [
+        "req.SetBasicAuth(\"ci\", \"password\")",
+        "ports: 10.0.0.1:5432:5432:tcp",
+        "auth=('ci', os.environ['CI_PASSWORD2'])",
+    ] {
+        assert_eq!(mask(text).findings, [], "{text}");
     }
 }
 

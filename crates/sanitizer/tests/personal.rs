@@ -12,7 +12,12 @@ fn personal_data_is_masked() {
     let cases = [
         ("mail to anna.berg+x@shop-team.io, please", "mail to [personal:email], please"),
         ("see people/anna.berg@shop-team.io", "see people/[personal:email]"),
+        ("почта: вера@пример-школы.рф.", "почта: [personal:email]."),
+        ("jürgen.groß@firma-köln.de", "[personal:email]"),
+        ("请联系zhang.wei@shop-team.cn谢谢", "请联系[personal:email]谢谢"),
         ("call me: +49 30 901820", "call me: [personal:phone]"),
+        ("Telefon: 089/12345678", "Telefon: [personal:phone]"),
+        ("+49 89/123 456 78", "[personal:phone]"),
         ("US: 415-555-0132.", "US: [personal:phone]."),
         ("Телефон 8 (495) 123-45-67", "Телефон [personal:phone]"),
         ("card 4012 8888 8888 1881 declined", "card [personal:card] declined"),

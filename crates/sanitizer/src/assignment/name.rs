@@ -63,8 +63,16 @@ impl Names {
     /// Whether the value is a placeholder.
     pub(crate) fn is_stand_in(&self, value: &str) -> bool {
         let lower = value.to_ascii_lowercase();
-        self.stand_ins.iter().any(|part| lower.contains(part.as_str()))
+        is_name_of_constant(value)
+            || self.stand_ins.iter().any(|part| lower.contains(part.as_str()))
     }
+}
+
+/// Whether the value is the word for it in capitals: `postgres://USER:DB_PASSWORD@host/db`.
+fn is_name_of_constant(value: &str) -> bool {
+    const WORDS: [&str; 6] = ["PASSWORD", "PASSWD", "PASS", "PWD", "SECRET", "TOKEN"];
+    let is_capital = |byte: u8| byte.is_ascii_uppercase() || byte == b'_';
+    value.bytes().all(is_capital) && WORDS.iter().any(|word| value.ends_with(word))
 }
 
 /// Maximum length of an identifier on either side of the word, in bytes.
@@ -96,6 +104,12 @@ impl<'t> Name<'t> {
         let tail = text[word.end..text.floor_char_boundary(cursor.at)].trim_end_matches(['.', '-']);
         let end = word.end + tail.len();
         Some(Self { text, start, word, end })
+    }
+
+    /// Whether the name is the user in a URL, before a password and the host:
+    /// `https://x-access-token:...@host`.
+    pub(super) fn is_user_of_url(&self) -> bool {
+        self.text[..self.start].ends_with("://")
     }
 
     /// Returns the strength of the name, if it names a secret.

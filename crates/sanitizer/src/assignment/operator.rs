@@ -183,7 +183,9 @@ fn to_value(text: &str, mut cursor: Cursor<'_>, kind: Kind, is_distant: bool) ->
 fn after_value_word(mut cursor: Cursor<'_>) -> Option<Cursor<'_>> {
     cursor.skip(1, |byte| byte == b',');
     cursor.blanks();
-    cursor.skip(1, |byte| byte == b'{');
+    if cursor.skip(1, |byte| byte == b'{') == 1 {
+        skip_settings(&mut cursor);
+    }
     cursor.blanks();
     cursor.skip(2, |byte| is_quote(byte) || byte == b'\\');
     let may_be_word = matches!(cursor.peek(), Some(b'v' | b'V' | b'd' | b'c'));
@@ -195,6 +197,22 @@ fn after_value_word(mut cursor: Cursor<'_>) -> Option<Cursor<'_>> {
     cursor.spaces();
     let is_sign = cursor.skip(1, |byte| matches!(byte, b':' | b'=')) == 1;
     is_sign.then_some(cursor)
+}
+
+/// Skips the settings of a variable of Terraform that may precede its default, one on each line.
+fn skip_settings(cursor: &mut Cursor<'_>) {
+    const SETTINGS: [&str; 5] = ["type", "description", "sensitive", "nullable", "ephemeral"];
+    /// Maximum length of a setting, in bytes.
+    const MAX_SETTING: usize = 256;
+    for _ in 0..SETTINGS.len() {
+        let mut line = *cursor;
+        line.blanks();
+        if !SETTINGS.iter().any(|word| line.eat(word)) {
+            return;
+        }
+        line.skip(MAX_SETTING, |byte| byte != b'\n');
+        *cursor = line;
+    }
 }
 
 /// Skips the operator at the cursor.

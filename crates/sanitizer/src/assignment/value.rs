@@ -17,6 +17,15 @@ pub(super) struct Candidate {
     pub ends_line: bool,
 }
 
+impl Candidate {
+    /// Ends the candidate before the first such character in it.
+    pub(super) fn end_at(&mut self, text: &str, end: char) {
+        if let Some(length) = text[self.span.clone()].find(end) {
+            self.span.end = self.span.start + length;
+        }
+    }
+}
+
 /// Maximum length of a value, in bytes.
 const MAX_BYTES: usize = 2048;
 

@@ -13,27 +13,49 @@ const FILE_EXTENSIONS: [&str; 15] = [
 
 /// Returns the addresses in a text.
 pub(super) fn emails(text: &str) -> impl Iterator<Item = Finding> + '_ {
-    let is_user = |b: &&u8| b.is_ascii_alphanumeric() || b"._%+-".contains(*b);
-    let is_domain = |b: &&u8| b.is_ascii_alphanumeric() || matches!(**b, b'-' | b'.');
-    let bytes = text.as_bytes();
-    memchr::memchr_iter(b'@', bytes).filter_map(move |at| {
-        let user = bytes[..at].iter().rev().take(65).take_while(is_user).count();
-        let domain = bytes[at + 1..].iter().take(254).take_while(is_domain).count();
-        let domain = text[at + 1..at + 1 + domain].trim_end_matches(['.', '-']).len();
+    let is_user = |c: &char| is_letter_or_digit(*c) || "._%+-".contains(*c);
+    let is_domain = |c: &char| is_letter_or_digit(*c) || matches!(c, '-' | '.');
+    memchr::memchr_iter(b'@', text.as_bytes()).filter_map(move |at| {
+        let user = length(text[..at].chars().rev().take(65).take_while(is_user));
+        let domain = length(text[at + 1..].chars().take(254).take_while(is_domain));
+        let domain = text[at + 1..][..domain].trim_end_matches(['.', '-']).len();
         let span = at - user..at + 1 + domain;
         // In a path, an address may follow a slash. After two slashes, it is a user of a host.
         let before = &text[..span.start];
         let in_path = before.ends_with('/') && !before.ends_with("//") && ends(text, span.end);
         let in_path = in_path && !FILE_EXTENSIONS.iter().any(|end| text[..span.end].ends_with(end));
-        let is_whole = in_path || is_delimited(text, &span);
+        let is_whole = in_path || is_delimited_word(text, &span);
         ((1..=64).contains(&user) && is_whole && is_email(text, &span))
             .then(|| personal("email", &span, CHECKED))
     })
 }
 
+/// Returns the length of characters in bytes.
+fn length(characters: impl Iterator<Item = char>) -> usize {
+    characters.map(char::len_utf8).sum()
+}
+
+/// Whether a character is a letter or digit of an address. In scripts that write no spaces, such as
+/// Chinese, letters beside an address are other words.
+fn is_letter_or_digit(c: char) -> bool {
+    c.is_ascii_alphanumeric() || !c.is_ascii() && c.is_alphanumeric() && !is_unspaced(c)
+}
+
+/// Whether a character is of a script that writes no spaces: Thai, Chinese, Japanese and others.
+fn is_unspaced(c: char) -> bool {
+    c >= '\u{0e00}'
+}
+
+/// Whether the span is delimited, also by letters of a script that writes no spaces.
+fn is_delimited_word(text: &str, span: &Range<usize>) -> bool {
+    let before = text[..span.start].chars().next_back().is_some_and(is_unspaced);
+    let after = text[span.end..].chars().next().is_some_and(is_unspaced);
+    (before || is_delimited(text, &(span.start..text.len()))) && (after || ends(text, span.end))
+}
+
 fn is_email(text: &str, span: &Range<usize>) -> bool {
     let Some((user, domain)) = text[span.clone()].split_once('@') else { return false };
-    let domain = domain.to_ascii_lowercase();
+    let domain = domain.to_lowercase();
     let Some((rest, top)) = domain.rsplit_once('.') else { return false };
     let reserved = matches!(top, "example" | "test" | "invalid" | "localhost" | "local")
         || ["example.com", "example.org", "example.net"].iter().any(|name| {
@@ -42,9 +64,9 @@ fn is_email(text: &str, span: &Range<usize>) -> bool {
     // `name@1.2.3.patch` is a version of a package.
     let is_number = |label: &str| label.bytes().all(|byte| byte.is_ascii_digit());
     let is_version = rest.split('.').count() >= 3 && rest.split('.').all(is_number);
-    let is_name = top.len() >= 2
+    let is_name = top.chars().count() >= 2
         && !is_version
-        && top.bytes().all(|b| b.is_ascii_alphabetic())
+        && top.chars().all(char::is_alphabetic)
         && rest.split('.').all(|label| !label.is_empty());
     // `git@host:path` and `user@host.com/path` in a URL name a host.
     let names_host = user == "git" || text[span.end..].starts_with([':', '/']);
