@@ -151,8 +151,8 @@ fn is_line_break(c: char) -> bool {
     c.is_control() || is_other_line_break(c)
 }
 
-/// Returns whether a browser may open an address. It must begin with `http://` or `https://` as
-/// written: a parser accepts `hTtps:host` as well, but what prints and compares addresses does not.
+/// Returns whether a browser may open an address. It must begin with `http://` or `https://`: the
+/// parser also accepts `hTtps:host`, which is no link where the address is printed.
 pub(super) fn is_web_url(url: &str) -> bool {
     let has_scheme = ["http://", "https://"].iter().any(|scheme| url.starts_with(scheme));
     has_scheme && is_url(url) && Url::parse(url).is_ok()

