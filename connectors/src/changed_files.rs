@@ -18,8 +18,8 @@ pub(crate) struct FileList {
 }
 
 impl FileList {
-    /// Adds a page of the list; returns whether to read the next one. After as many files as are
-    /// read, the next page tells whether there are more.
+    /// Adds a page of the list; returns whether to read the next one. Once [`MAX_FILES`] are
+    /// stored, one more page is read to see whether the list is longer.
     pub(crate) fn add(&mut self, page: Vec<ChangedFile>) -> bool {
         let is_full = page.len() >= PAGE;
         for file in page {

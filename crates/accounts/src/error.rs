@@ -230,8 +230,8 @@ impl Classified for Error {
             }
             Self::RoleOfAgent(_) => "give it the role `agent`, or `viewer` to read only",
             Self::InvalidSuccessor => {
-                "GET /users lists the accounts; without a successor, what the user led stays \
-                 without an administrator"
+                "GET /users lists the accounts; without a successor, the user's projects and teams \
+                 may stay without an administrator"
             }
             Self::OwnAccount => "another service administrator can do it",
             Self::UnknownTeam(_) => "GET /teams lists the teams that you are in",

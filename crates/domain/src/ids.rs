@@ -10,8 +10,8 @@ use uuid::Uuid;
 /// A text that is no id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error(
-    "not an id: ids are UUIDs, such as 0199c0de-7a5e-7000-8000-3f1d2c4b5a69; the command `list` of \
-     such items shows them"
+    "not an id: ids are UUIDs, such as 0199c0de-7a5e-7000-8000-3f1d2c4b5a69; commands such as \
+     `records list` show them"
 )]
 pub struct InvalidId;
 
