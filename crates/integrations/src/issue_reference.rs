@@ -42,7 +42,9 @@ pub async fn resolve(ctx: &ProjectContext, text: &str) -> Result<String, Error> 
     if text.contains("://") {
         return id_of_url(text).ok_or_else(|| invalid(UNKNOWN_URL).into());
     }
-    match text.strip_prefix('#').filter(|number| is_number(number)) {
+    // People write `#012` for the issue 12.
+    let number = text.strip_prefix('#').map(|number| number.trim_start_matches('0'));
+    match number.filter(|number| is_number(number)) {
         Some(number) => of_number(ctx, number).await,
         None => Ok(text.to_owned()),
     }
@@ -108,7 +110,9 @@ fn of_repository(path: &[&str], number: &str) -> Option<String> {
 }
 
 fn is_number(text: &str) -> bool {
-    (1..=9).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit())
+    (1..=9).contains(&text.len())
+        && !text.starts_with('0')
+        && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// Returns whether the text is the key of a project with a number, such as `SHOP-12`.
@@ -146,6 +150,7 @@ mod tests {
             "https://github.com/acme/shop/issues/new",
             "https://gitlab.com/acme/shop/-/merge_requests/3",
             "https://example.org/a/issues/1",
+            "https://github.com/acme/shop/issues/012",
             "ftp://github.com/acme/shop/issues/12",
             "https://",
         ] {

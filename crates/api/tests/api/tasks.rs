@@ -130,7 +130,9 @@ async fn issue_is_linked_by_its_url_or_number() {
 
     let url = "https://github.com/acme/shop/issues/12";
     assert_eq!(linked(url).await.ok()["task"]["external_id"], "acme/shop#12");
-    assert_eq!(linked("#12").await.ok()["task"]["external_id"], "acme/shop#12");
+    for number in ["#12", "#012"] {
+        assert_eq!(linked(number).await.ok()["task"]["external_id"], "acme/shop#12");
+    }
     let save = json!({ "project_key": "shop", "kind": "fact", "task_external_id": url,
                        "content": "The cart keeps its delay in minutes, not in seconds." });
     let saved = api.post("/save", save.clone()).await.ok();
