@@ -40,7 +40,7 @@ pub(crate) fn secrets(
     let mut candidates = value::candidates(text, &operator);
     if name.is_user_of_url() {
         for candidate in &mut candidates {
-            candidate.end_at(text, '@');
+            candidate.end_before_host(text);
         }
     }
     candidates.retain(|candidate| may_be_secret(&text[candidate.span.clone()], strength));
@@ -184,7 +184,7 @@ mod tests {
             "- name: ACME_TOKEN\n  value: @",
             "{\"name\": \"ACME_TOKEN\", \"value\": \"@\"}",
             "variable \"token\" {\n  default = \"@\"\n}",
-            "variable \"token\" {\n  type = string\n  sensitive = true\n  default = \"@\"\n}",
+            "variable \"token\" {\n type = string\n # old\n sensitive=true\n default = \"@\"\n}",
             "acme token - '@'",
             "acme auth token |@",
             "| token | `@` |",
@@ -271,6 +271,7 @@ mod tests {
             "api_key = \"00112233445566778899aabbccddeeff\"",
             "token: https://acme.io/v1/q8Zr2Lm0Tx5v",
             "# How to get a token\ngithub.com/acme/docs\n",
+            "password {\n typeface: 'a'\n content: 'Arial-2!'\n}",
         ] {
             assert_eq!(found(text), [""; 0], "{text}");
         }
@@ -284,7 +285,10 @@ mod tests {
 
     #[test]
     fn host_after_a_named_password_of_a_url_is_not_part_of_it() {
-        assert_eq!(found(&format!("https://x-access-token:{VALUE}@acme.io/shop")), [VALUE]);
+        for password in [VALUE, "q8Zr2@Lm0Tx5vB7nKc3Wd9Y", "P@ssq8Zr2Lm0Tx5vB7n"] {
+            let url = format!("https://x-access-token:{password}@acme.io/shop?mail=a@b.io");
+            assert_eq!(found(&url), [password]);
+        }
     }
 
     #[test]

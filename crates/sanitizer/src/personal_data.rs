@@ -33,9 +33,6 @@ static IBAN: LazyLock<Regex> =
 /// A number of a card or a telephone.
 static NUMBER: LazyLock<Regex> =
     LazyLock::new(|| compile(r"[+(]{0,2}[0-9](?:[ .:()-]{0,2}[0-9]){7,18}"));
-/// A number of a telephone with a slash after the code of the area, as in Germany.
-static SLASHED: LazyLock<Regex> =
-    LazyLock::new(|| compile(r"(?:\+[0-9]{1,3} ?)?[0-9()]{2,6} ?/ ?[0-9](?:[ -]?[0-9]){4,9}"));
 
 fn compile(text: &str) -> Regex {
     Regex::new(text).expect("a valid regex")
@@ -63,7 +60,6 @@ pub(crate) fn find(text: &str, ip_addresses: bool, excluded: &[&str]) -> Vec<Fin
         numbers.add(|_| matches(&NUMBER, text, &window, card).collect());
         numbers.add(|known| numbers_of_states(text, &groups, excluded, known));
         numbers.add(|_| matches(&NUMBER, text, &window, phone).collect());
-        numbers.add(|_| matches(&SLASHED, text, &window, phone).collect());
         numbers.add(|known| named::find(text, &groups, excluded, known));
         found.append(&mut numbers.found);
     }

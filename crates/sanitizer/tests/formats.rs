@@ -303,9 +303,11 @@ fn connection_string_loses_only_its_password() {
         "amqp://guest:s3cr3t-Pa55@mq/vhost, then https://a.b/c",
         "Server=db;Database=shop;User Id=sa;Password=s3cr3t-Pa55;Encrypt=true",
         "jdbc:mysql://db/shop?user=app&password=s3cr3t-Pa55&ssl=true",
+        "https://app:s3cr3t-Pa55@db.acme.io?mail=a@b.example",
     ] {
         check(text, "s3cr3t-Pa55", "connection-password");
     }
+    check("postgres://svc_password:Kd9@Vx72@db.acme.io/shop", "Kd9@Vx72", "connection-password");
     let token = format!("ghs_{}", random(ALNUM, 36));
     let masked = mask(&format!("git clone https://x-access-token:{token}@github.com/acme/shop"));
     let text = masked.text.as_str();
@@ -316,6 +318,7 @@ fn connection_string_loses_only_its_password() {
 fn placeholder_of_a_connection_string_stays() {
     for text in [
         "postgres://USER:PASSWORD@HOST:5432/DB",
+        "amqp://admin:ADMIN_PASS@mq.acme.io",
         "mongodb://root:MONGO_ROOT_PASSWORD@mongo/admin",
         "https://x-access-token:TOKEN@github.com/acme/shop",
     ] {
@@ -331,10 +334,14 @@ fn commands_lose_their_password() {
         "mysqldump -u root -ps3cr3t-Pa55 shop",
         "redis-cli -h cache -a s3cr3t-Pa55 ping",
         "redis-cli --pass s3cr3t-Pa55 ping",
+        "redis-cli -a  s3cr3t-Pa55; echo",
         "smbclient //files/team -U vera%s3cr3t-Pa55",
+        "smbclient //files/team -U 'CORP/vera%s3cr3t-Pa55'",
+        "mysql \"-ps3cr3t-Pa55\" shop",
     ] {
         check(text, "s3cr3t-Pa55", "command-password");
     }
+    check("redis-cli -a 's3cr3tPa$$55word' ping", "s3cr3tPa$$55word", "command-password");
     for text in
         ["redis-cli -a $REDIS_PASSWORD2 ping", "mysql --protocol=tcp2 --port=3306 shop < shop.sql"]
     {
@@ -349,17 +356,23 @@ fn pairs_of_user_and_password_lose_the_password() {
         "requests.get(url, auth=('ci', 's3cr3t-Pa55'))",
         "HTTPBasicAuth('ci', 's3cr3t-Pa55')",
         "client.get(url).basic_auth(\"ci\", Some(\"s3cr3t-Pa55\"))",
+        "http.basic_auth(\n            \"ci\",\n            b\"s3cr3t-Pa55\",\n)",
+        "request.basic_auth 'ci', 's3cr3t-Pa55'",
     ] {
         check(text, "s3cr3t-Pa55", "call-password");
     }
     for text in [
         "db.internal:5432:shop:app:s3cr3t-Pa55\n",
         "# the file ~/.pgpass\nlocalhost:*:*:app:s3cr3t-Pa55\n",
+        "*:*:*:*:s3cr3t-Pa55",
+        "localhost:*:shop.v2:app:s3cr3t-Pa55",
+        "echo \"localhost:5432:shop:app:s3cr3t-Pa55\" > ~/.pgpass",
     ] {
         check(text, "s3cr3t-Pa55", "pgpass-password");
     }
     for text in [
         "req.SetBasicAuth(\"ci\", \"password\")",
+        "auth = (\"scope\", \"read:user+email\")",
         "ports: 10.0.0.1:5432:5432:tcp",
         "auth=('ci', os.environ['CI_PASSWORD2'])",
     ] {

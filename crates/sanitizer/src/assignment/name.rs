@@ -68,11 +68,15 @@ impl Names {
     }
 }
 
-/// Whether the value is the word for it in capitals: `postgres://USER:DB_PASSWORD@host/db`.
+/// Whether the value is a word for a password in capitals: `postgres://USER:DB_PASSWORD@host/db`.
 fn is_name_of_constant(value: &str) -> bool {
     const WORDS: [&str; 6] = ["PASSWORD", "PASSWD", "PASS", "PWD", "SECRET", "TOKEN"];
     let is_capital = |byte: u8| byte.is_ascii_uppercase() || byte == b'_';
-    value.bytes().all(is_capital) && WORDS.iter().any(|word| value.ends_with(word))
+    let ends_in = |word: &&str| {
+        let before = value.strip_suffix(word);
+        before.is_some_and(|before| before.is_empty() || before.ends_with('_'))
+    };
+    value.bytes().all(is_capital) && WORDS.iter().any(ends_in)
 }
 
 /// Maximum length of an identifier on either side of the word, in bytes.

@@ -199,18 +199,26 @@ fn after_value_word(mut cursor: Cursor<'_>) -> Option<Cursor<'_>> {
     is_sign.then_some(cursor)
 }
 
-/// Skips the settings of a variable of Terraform that may precede its default, one on each line.
+/// Skips the settings and comments of a variable of Terraform that may precede its default, one on
+/// each line.
 fn skip_settings(cursor: &mut Cursor<'_>) {
     const SETTINGS: [&str; 5] = ["type", "description", "sensitive", "nullable", "ephemeral"];
-    /// Maximum length of a setting, in bytes.
-    const MAX_SETTING: usize = 256;
-    for _ in 0..SETTINGS.len() {
+    /// Maximum number of lines.
+    const MAX_LINES: usize = 8;
+    /// Maximum length of a line, in bytes.
+    const MAX_LINE_BYTES: usize = 512;
+    for _ in 0..MAX_LINES {
         let mut line = *cursor;
         line.blanks();
-        if !SETTINGS.iter().any(|word| line.eat(word)) {
+        let is_comment = line.eat("#") || line.eat("//");
+        let is_setting = SETTINGS.iter().any(|word| line.eat(word)) && {
+            line.spaces();
+            line.peek() == Some(b'=')
+        };
+        if !is_comment && !is_setting {
             return;
         }
-        line.skip(MAX_SETTING, |byte| byte != b'\n');
+        line.skip(MAX_LINE_BYTES, |byte| byte != b'\n');
         *cursor = line;
     }
 }

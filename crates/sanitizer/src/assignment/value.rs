@@ -18,9 +18,13 @@ pub(super) struct Candidate {
 }
 
 impl Candidate {
-    /// Ends the candidate before the first such character in it.
-    pub(super) fn end_at(&mut self, text: &str, end: char) {
-        if let Some(length) = text[self.span.clone()].find(end) {
+    /// Ends the password of a URL before the `@` and the host. The password may contain an `@` as
+    /// well, or, if it is not encoded, a slash.
+    pub(super) fn end_before_host(&mut self, text: &str) {
+        let value = &text[self.span.clone()];
+        let authority = value.split(['/', '?', '#']).next().unwrap_or_default();
+        let end = authority.rfind('@').or_else(|| value.find('@'));
+        if let Some(length) = end.filter(|length| *length > 0) {
             self.span.end = self.span.start + length;
         }
     }

@@ -25,9 +25,23 @@ pub(super) fn emails(text: &str) -> impl Iterator<Item = Finding> + '_ {
         let in_path = before.ends_with('/') && !before.ends_with("//") && ends(text, span.end);
         let in_path = in_path && !FILE_EXTENSIONS.iter().any(|end| text[..span.end].ends_with(end));
         let is_whole = in_path || is_delimited_word(text, &span);
-        ((1..=64).contains(&user) && is_whole && is_email(text, &span))
-            .then(|| personal("email", &span, CHECKED))
+        ((1..=64).contains(&user)
+            && is_whole
+            && is_email(text, &span)
+            && !is_password_of_url(before))
+        .then(|| personal("email", &span, CHECKED))
     })
+}
+
+/// Whether the text before an `@` and its word ends with the user of a URL: the word is a password
+/// or its placeholder, and a host follows.
+fn is_password_of_url(before: &str) -> bool {
+    /// Maximum length of the user, in characters.
+    const USER: usize = 64;
+    let Some(before) = before.strip_suffix(':') else { return false };
+    let is_user = |c: &char| is_letter_or_digit(*c) || "._%+-".contains(*c);
+    let user = length(before.chars().rev().take(USER).take_while(is_user));
+    before[..before.len() - user].ends_with("://")
 }
 
 /// Returns the length of characters in bytes.
@@ -41,9 +55,16 @@ fn is_letter_or_digit(c: char) -> bool {
     c.is_ascii_alphanumeric() || !c.is_ascii() && c.is_alphanumeric() && !is_unspaced(c)
 }
 
-/// Whether a character is of a script that writes no spaces: Thai, Chinese, Japanese and others.
+/// Whether a character is of a script that writes no spaces, or appends particles: Thai to Tibetan,
+/// Burmese, Khmer, Chinese, Japanese, Korean.
+#[rustfmt::skip]
 fn is_unspaced(c: char) -> bool {
-    c >= '\u{0e00}'
+    matches!(
+        c,
+        '\u{0e00}'..='\u{0fff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}'
+            | '\u{2e80}'..='\u{a4cf}' | '\u{ac00}'..='\u{d7af}' | '\u{f900}'..='\u{faff}'
+            | '\u{ff00}'..='\u{ffef}' | '\u{20000}'..
+    )
 }
 
 /// Whether the span is delimited, also by letters of a script that writes no spaces.
@@ -66,7 +87,7 @@ fn is_email(text: &str, span: &Range<usize>) -> bool {
     let is_version = rest.split('.').count() >= 3 && rest.split('.').all(is_number);
     let is_name = top.chars().count() >= 2
         && !is_version
-        && top.chars().all(char::is_alphabetic)
+        && (top.chars().all(char::is_alphabetic) || top.starts_with("xn--"))
         && rest.split('.').all(|label| !label.is_empty());
     // `git@host:path` and `user@host.com/path` in a URL name a host.
     let names_host = user == "git" || text[span.end..].starts_with([':', '/']);
