@@ -60,6 +60,7 @@ pub fn parse(yaml: &str) -> Result<Vec<Value>> {
         record => vec![record],
     };
     match records.iter().position(|record| !record.is_object()) {
+        None if records.is_empty() => bail!("the file has no records"),
         None => Ok(records),
         Some(index) => bail!(
             "record {} is not a mapping; write a mapping with kind and content, or a list of them",
@@ -71,6 +72,12 @@ pub fn parse(yaml: &str) -> Result<Vec<Value>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn empty_list_is_an_error() {
+        let error = parse("[]").expect_err("no records");
+        assert_eq!(error.to_string(), "the file has no records");
+    }
 
     #[test]
     fn one_mapping_is_one_record() {
