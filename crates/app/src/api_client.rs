@@ -170,13 +170,26 @@ fn unknown_project(key: &ProjectKey, mut keys: Vec<&str>) -> String {
 
 /// Returns the error of a call as the error of a command, whose hints are commands, too.
 pub fn to_anyhow(error: &CoreError) -> anyhow::Error {
-    let message = terminal::failure(&error.message(), error.suggestions());
+    let message = error.message_with(|hint| Some(hint.to_owned()));
+    let message = terminal::failure(&message, error.suggestions());
     anyhow!(api_hints::as_commands(&message).into_owned())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn hint_with_a_route_becomes_a_command() {
+        let problem = json!({ "title": "Not found", "detail": "there is no such job",
+                              "field": "id", "hint": "GET /jobs lists jobs" });
+        let problem = serde_json::from_value(problem).expect("a problem");
+        let error = CoreError::Refused { status: axum::http::StatusCode::NOT_FOUND, problem };
+        assert_eq!(
+            to_anyhow(&error).to_string(),
+            "id: there is no such job. `memory-copilot jobs list` lists jobs"
+        );
+    }
 
     #[test]
     fn unknown_project_names_similar_ones() {

@@ -52,9 +52,13 @@ const COMMANDS: &[(&str, &str)] = &[
     (r"POST /save\b", "memory-copilot save"),
 ];
 
-static OPERATIONS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
-    let compile = |(operation, command): &(&str, &'static str)| {
-        (Regex::new(operation).expect("tested below"), *command)
+static OPERATIONS: LazyLock<Vec<(Regex, String)>> = LazyLock::new(|| {
+    let quoted = |command: &str| match command {
+        "" => String::new(),
+        command => format!("`{command}`"),
+    };
+    let compile = |(operation, command): &(&str, &str)| {
+        (Regex::new(operation).expect("tested below"), quoted(command))
     };
     COMMANDS.iter().map(compile).collect()
 });
@@ -63,7 +67,7 @@ static OPERATIONS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
 pub fn as_commands(message: &str) -> Cow<'_, str> {
     let mut text = Cow::Borrowed(message);
     for (operation, command) in OPERATIONS.iter() {
-        if let Cow::Owned(replaced) = operation.replace_all(&text, *command) {
+        if let Cow::Owned(replaced) = operation.replace_all(&text, command.as_str()) {
             text = Cow::Owned(replaced);
         }
     }
@@ -83,19 +87,19 @@ mod tests {
     #[test]
     fn operations_become_commands() {
         for (message, expected) in [
-            ("GET /records lists those of a project", "memory-copilot records list lists those"),
-            ("GET /records/{id} lists those it has", "memory-copilot records history lists"),
+            ("GET /records lists those of a project", "`memory-copilot records list` lists those"),
+            ("GET /records/{id} lists those it has", "`memory-copilot records history` lists"),
             (
                 "GET /projects/{key}/duplicates lists those",
-                "memory-copilot duplicates list --project KEY lists",
+                "`memory-copilot duplicates list --project KEY` lists",
             ),
             (
                 "create it with `memory-copilot projects create x`, or with POST /projects \
                  {\"key\": \"x\"}, or ask",
                 "create it with `memory-copilot projects create x`, or ask",
             ),
-            ("its policy: PUT /projects/<key>/policy", "memory-copilot policy set --project KEY"),
-            ("GET /tokens lists yours, and GET /tokens?user= those", "token list --user LOGIN"),
+            ("its policy: PUT /projects/<key>/policy", "`memory-copilot policy set --project KEY`"),
+            ("GET /tokens lists yours, and GET /tokens?user= those", "token list --user LOGIN`"),
         ] {
             let text = as_commands(message);
             assert!(text.contains(expected), "{message}: {text}");

@@ -151,10 +151,17 @@ pub enum CoreError {
 }
 
 impl CoreError {
-    /// Returns the error, its field and the next step.
+    /// Returns the error, its field and the next step, for callers without an HTTP client: the next
+    /// step names no route.
     pub fn message(&self) -> UntrustedText {
+        self.message_with(without_routes)
+    }
+
+    /// Returns the error, its field and the next step. `rewritten` rewrites the Core's hint, which
+    /// may name routes; without a result, a general next step replaces it.
+    pub fn message_with(&self, rewritten: impl Fn(&str) -> Option<String>) -> UntrustedText {
         UntrustedText::new(match self {
-            Self::Refused { status, problem } => explain(*status, problem),
+            Self::Refused { status, problem } => explain(*status, problem, rewritten),
             error => error.to_string(),
         })
     }
@@ -170,13 +177,17 @@ impl CoreError {
     }
 }
 
-fn explain(status: StatusCode, problem: &Problem) -> String {
+fn explain(
+    status: StatusCode,
+    problem: &Problem,
+    rewritten: impl Fn(&str) -> Option<String>,
+) -> String {
     let message = if problem.detail.is_empty() { &problem.title } else { &problem.detail };
     let subject = match &problem.field {
         Some(field) if !message.contains(field.as_str()) => format!("{field}: {message}"),
         _ => message.clone(),
     };
-    let hint = problem.hint.as_deref().and_then(without_routes);
+    let hint = problem.hint.as_deref().and_then(rewritten);
     let next = match hint {
         Some(hint) => capitalized(&hint),
         // The text after a semicolon is already the next step.
