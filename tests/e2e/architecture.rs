@@ -20,6 +20,7 @@ const LAYERS: &[&[&str]] = &[
         "mc-crypto",
         "mc-postgres",
         "mc-store",
+        "mc-model-server",
         "mc-embed",
         "mc-auth",
         "mc-connectors",

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use mc_domain::ProjectId;
+use mc_model_server::Key;
 
 use crate::local::{Local, Source};
-use crate::openai::{Key, OpenAi};
+use crate::openai::OpenAi;
 use crate::pipeline::{EmbeddingBackend, Pipeline, prepared};
 use crate::{Embedder, Error, ModelId, ProviderSettings, Purpose, RuntimeSettings};
 
@@ -32,7 +33,8 @@ pub async fn open_known(
         ProviderSettings::Folder { dir, name } => Source::folder(dir, name.as_deref())?,
         ProviderSettings::Hub { model, cache_dir } => Source::hub(model, cache_dir)?,
         ProviderSettings::OpenAi { base_url, model, api_key_env, api_key_file, dimensions } => {
-            let key = Key::read(api_key_env.as_deref(), api_key_file.as_deref())?;
+            let key = Key::read(api_key_env.as_deref(), api_key_file.as_deref())
+                .map_err(|error| Error::Settings(error.to_string()))?;
             let server = OpenAi::new(base_url, model, key, *dimensions, runtime)?;
             return finished(model.clone(), dimensions.or(known), server, runtime).await;
         }

@@ -2,17 +2,14 @@
 
 mod batch;
 mod call;
-mod key;
-
-use std::time::Duration;
 
 use backon::{ExponentialBuilder, Retryable};
 use futures::future::{BoxFuture, try_join_all};
+use mc_model_server::{Key, LONGEST_WAIT, next_wait};
 use tokio::sync::Semaphore;
 use url::Url;
 
 use self::call::Call;
-pub(crate) use self::key::Key;
 use crate::pipeline::EmbeddingBackend;
 use crate::{Error, Purpose, RuntimeSettings};
 
@@ -22,8 +19,6 @@ const PASSAGE_REQUESTS: usize = 2;
 const SAVE_REQUESTS: usize = 4;
 /// Concurrent requests with queries.
 const QUERY_REQUESTS: usize = 16;
-/// Longest wait between two attempts. A server that requests a longer one counts as unavailable.
-const LONGEST_WAIT: Duration = Duration::from_secs(30);
 
 /// Server with limits of concurrent requests.
 pub(crate) struct OpenAi {
@@ -72,7 +67,7 @@ impl OpenAi {
         (|| self.call.send(texts))
             .retry(self.retries)
             .when(Error::may_pass)
-            .adjust(next_wait)
+            .adjust(|error: &Error, ours| next_wait(error.retry_after(), ours))
             .notify(|error, wait| {
                 tracing::warn!(
                     embedding.server = self.call.server(),
@@ -101,32 +96,5 @@ impl EmbeddingBackend for OpenAi {
             let answers = try_join_all(answers).await?;
             Ok(batch::in_order(texts.len(), &batches, answers))
         })
-    }
-}
-
-/// Returns the wait before the next attempt, the longer of both; `None` to give up.
-fn next_wait(error: &Error, ours: Option<Duration>) -> Option<Duration> {
-    let ours = ours?;
-    let wait = error.retry_after().map_or(ours, |theirs| theirs.max(ours));
-    (wait <= LONGEST_WAIT.max(ours)).then_some(wait)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn limited(retry_after: Option<u64>) -> Error {
-        let retry_after = retry_after.map(Duration::from_secs);
-        Error::RateLimited { server: "s".into(), retry_after }
-    }
-
-    #[test]
-    fn retry_waits_for_the_longer_of_backoff_and_retry_after() {
-        let second = Some(Duration::from_secs(1));
-        assert_eq!(next_wait(&limited(None), second), second);
-        assert_eq!(next_wait(&limited(Some(7)), second), Some(Duration::from_secs(7)));
-        assert_eq!(next_wait(&limited(Some(0)), second), second);
-        assert_eq!(next_wait(&limited(Some(3600)), second), None);
-        assert_eq!(next_wait(&limited(Some(1)), None), None);
     }
 }

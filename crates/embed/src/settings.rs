@@ -59,13 +59,7 @@ impl ProviderSettings {
 
     /// Returns whether texts leave this machine.
     pub fn is_remote(&self) -> bool {
-        let Self::OpenAi { base_url, .. } = self else { return false };
-        match base_url.host() {
-            Some(url::Host::Ipv4(address)) => !address.is_loopback(),
-            Some(url::Host::Ipv6(address)) => !address.is_loopback(),
-            Some(url::Host::Domain(name)) => name != "localhost",
-            None => true,
-        }
+        matches!(self, Self::OpenAi { base_url, .. } if !mc_domain::is_loopback(base_url))
     }
 }
 

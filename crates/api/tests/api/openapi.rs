@@ -2,8 +2,11 @@
 
 use serde_json::Value;
 
+/// Returns the document with the fields of objects in order, so that a snapshot shows changes only.
 fn document() -> Value {
-    serde_json::to_value(mc_api::openapi()).unwrap()
+    let mut document = serde_json::to_value(mc_api::openapi()).unwrap();
+    document.sort_all_objects();
+    document
 }
 
 #[test]

@@ -2,19 +2,15 @@
 
 use std::time::Duration;
 
-use mc_domain::is_loopback;
-use reqwest::header::RETRY_AFTER;
-use reqwest::{Client, Response, StatusCode, redirect};
+use mc_model_server::{Key, http_client, reason, retry_after};
+use reqwest::{Client, Response, StatusCode};
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-use super::Key;
 use crate::Error;
 
 /// Maximum size of a response: 512 vectors of 4,096 numbers in decimal.
 const MAX_ANSWER_BYTES: usize = 64 * 1024 * 1024;
-/// Maximum characters of a server's error message in ours.
-const MAX_REASON: usize = 300;
 
 pub(super) struct Call {
     client: Client,
@@ -58,10 +54,8 @@ impl Call {
             let remedy = "use http(s)://host/v1 without a password";
             Error::Settings(format!("`base_url` is {base_url}; {remedy}"))
         })?;
-        // A redirect would send the key and the texts to another server.
-        let client = Client::builder().timeout(timeout).redirect(redirect::Policy::none());
-        let client = if is_loopback(&url) { client.no_proxy() } else { client };
-        let client = client.build().map_err(|error| Error::Settings(error.to_string()))?;
+        let client =
+            http_client(&url, timeout).map_err(|error| Error::Settings(error.to_string()))?;
         let server = url[url::Position::BeforeHost..url::Position::AfterPort].to_owned();
         Ok(Self { client, url, server, model: model.to_owned(), key, dimensions })
     }
@@ -89,7 +83,7 @@ impl Call {
             let body = self.body(response).await?;
             return self.vectors(texts.len(), &body);
         }
-        let retry_after = retry_after(&response);
+        let retry_after = retry_after(response.headers());
         let body = self.body(response).await.unwrap_or_default();
         Err(self.refusal(status, retry_after, &body))
     }
@@ -168,22 +162,6 @@ fn endpoint(base_url: &Url) -> Option<Url> {
     Some(url)
 }
 
-/// Returns `Retry-After` in seconds; `None` for the rare form with a date.
-fn retry_after(response: &Response) -> Option<Duration> {
-    let seconds = response.headers().get(RETRY_AFTER)?.to_str().ok()?.trim().parse().ok()?;
-    Some(Duration::from_secs(seconds))
-}
-
-/// Returns `error.message` of the body, or its text, on one line, without parts of the key.
-fn reason(body: &[u8]) -> String {
-    let text = String::from_utf8_lossy(body);
-    let json: serde_json::Value = serde_json::from_str(&text).unwrap_or_default();
-    let error = &json["error"];
-    let message = error["message"].as_str().or(error.as_str()).unwrap_or(&text);
-    let masked = mc_sanitizer::mask(message).text.into_string();
-    masked.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(MAX_REASON).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -199,14 +177,5 @@ mod tests {
         assert_eq!(endpoint_of("http://localhost:11434/v1/"), expected);
         assert_eq!(endpoint_of("ftp://localhost/v1"), None);
         assert_eq!(endpoint_of("http://user:pass@localhost/v1"), None);
-    }
-
-    #[test]
-    fn server_error_message_is_truncated_and_masked() {
-        let body =
-            br#"{"error": {"message": "Incorrect key\n ghp_16C7e42F292c6912E7710c838347Ae178B4a"}}"#;
-        assert_eq!(reason(body), "Incorrect key [secret:github-token]");
-        assert_eq!(reason(br#"{"error": "model not found"}"#), "model not found");
-        assert_eq!(reason(&[b'x'; 1000]).len(), MAX_REASON);
     }
 }

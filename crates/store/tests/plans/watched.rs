@@ -137,7 +137,10 @@ impl<S: tracing::Subscriber> Layer<S> for Notices {
         let mut message = Message::default();
         event.record(&mut message);
         if let Some((_, plan)) = message.0.split_once("plan:\n") {
-            self.0.lock().unwrap().push(serde_json::from_str(plan).unwrap());
+            let mut plan: Value = serde_json::from_str(plan).unwrap();
+            // The callers search the text for neighbouring fields.
+            plan.sort_all_objects();
+            self.0.lock().unwrap().push(plan);
         }
     }
 }

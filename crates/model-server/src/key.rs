@@ -4,18 +4,25 @@ use std::fmt;
 use std::fs;
 use std::path::Path;
 
-use crate::Error;
+/// The key is missing or unusable.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{place} {defect}")]
+pub struct KeyError {
+    /// The variable or file.
+    place: String,
+    defect: String,
+}
 
 /// API key with its origin, for the message if the server rejects it.
 #[derive(Clone)]
-pub(crate) struct Key {
+pub struct Key {
     value: Option<String>,
     place: String,
 }
 
 impl Key {
     /// Reads the key from the variable if one is configured, else from the file, else none.
-    pub(crate) fn read(variable: Option<&str>, file: Option<&Path>) -> Result<Self, Error> {
+    pub fn read(variable: Option<&str>, file: Option<&Path>) -> Result<Self, KeyError> {
         match (variable, file) {
             (Some(name), _) => Self::from_variable(name, std::env::var(name).ok()),
             (None, Some(path)) => Self::from_file(path),
@@ -23,34 +30,36 @@ impl Key {
         }
     }
 
-    fn from_variable(name: &str, value: Option<String>) -> Result<Self, Error> {
+    fn from_variable(name: &str, value: Option<String>) -> Result<Self, KeyError> {
         let place = format!("the environment variable {name}");
         Self::given(&value.unwrap_or_default(), place)
     }
 
-    fn from_file(path: &Path) -> Result<Self, Error> {
+    fn from_file(path: &Path) -> Result<Self, KeyError> {
         let place = format!("the file {}", path.display());
-        let value = fs::read_to_string(path)
-            .map_err(|error| Error::Settings(format!("can't read {place}: {error}")))?;
-        Self::given(&value, place)
+        match fs::read_to_string(path) {
+            Ok(value) => Self::given(&value, place),
+            Err(error) => Err(KeyError { place, defect: format!("can't be read: {error}") }),
+        }
     }
 
-    fn given(value: &str, place: String) -> Result<Self, Error> {
+    fn given(value: &str, place: String) -> Result<Self, KeyError> {
         let value = value.trim().to_owned();
         let is_header_safe = value.bytes().all(|b| b.is_ascii_graphic());
         if value.is_empty() || !is_header_safe {
-            let reason = format!("{place} holds no usable key; put the server's API key there");
-            return Err(Error::Settings(reason));
+            let defect = "holds no usable key; put the server's API key there".to_owned();
+            return Err(KeyError { place, defect });
         }
         Ok(Self { value: Some(value), place })
     }
 
-    pub(super) fn value(&self) -> Option<&str> {
+    /// Returns the key, if the server needs one.
+    pub fn value(&self) -> Option<&str> {
         self.value.as_deref()
     }
 
     /// Returns what to do if the server rejects the key.
-    pub(super) fn remedy(&self) -> String {
+    pub fn remedy(&self) -> String {
         match self.value {
             Some(_) => format!("put a valid key into {} and restart", self.place),
             None => format!("it wants one: name the variable that holds it in {}", self.place),

@@ -1,0 +1,7 @@
+#![doc = include_str!("../README.md")]
+
+mod http;
+mod key;
+
+pub use http::{LONGEST_WAIT, http_client, next_wait, reason, retry_after};
+pub use key::{Key, KeyError};
