@@ -19,14 +19,8 @@ fn advice() -> &'static str {
     advice.next().expect("a block with the configuration")
 }
 
-fn write_config(service: &mut Service, yaml: &str) {
-    let file = service.data_dir.with_file_name("memory-copilot.yaml");
-    std::fs::write(&file, yaml).unwrap();
-    service.config = Some(file);
-}
-
 fn write_embedding(service: &mut Service, embedding: &Value) {
-    write_config(service, &json!({ "embedding": embedding }).to_string());
+    service.write_config(&json!({ "embedding": embedding }).to_string());
 }
 
 async fn write(service: &Service, name: &str, text: &str) {
@@ -44,13 +38,6 @@ async fn assert_whole(service: &Service) -> Value {
     assert_eq!(first["title"], "birds", "{found}");
     assert_eq!(first["explain"]["retrievers"][0]["retriever"], "vector", "{found}");
     found["degraded"].clone()
-}
-
-/// Returns the check of the model by `doctor`.
-fn doctor(service: &Service, check: &str) -> Option<Value> {
-    let output = service.command(&["--json", "doctor"]).output().unwrap();
-    let checks: Value = serde_json::from_slice(&output.stdout).unwrap();
-    checks.as_array().unwrap().iter().find(|found| found["check"] == check).cloned()
 }
 
 /// Returns the error of a start that fails.
@@ -85,13 +72,13 @@ async fn hub_model_of_the_readme_is_downloaded_and_searched() {
     let mut service = Service::prepared();
     service.set("HF_ENDPOINT", hub.endpoint().into());
     empty_cache(&mut service);
-    write_config(&mut service, &advice().replace("e5-small", "e5-smal"));
+    service.write_config(&advice().replace("e5-small", "e5-smal"));
     let said = failed_start(&service);
     assert!(said.contains("embedding.model is \"multilingual-e5-smal\""), "{said}");
     assert!(said.contains("intfloat/multilingual-e5-small"), "{said}");
 
-    write_config(&mut service, advice());
-    let check = doctor(&service, "model").unwrap();
+    service.write_config(advice());
+    let check = service.doctor("model").unwrap();
     assert!(check["ok"] == false && check["fix"].to_string().contains("start"), "{check}");
     service.launch().await;
     assert!(hub.requested().contains(&"intfloat/multilingual-e5-small/onnx/model.onnx".to_owned()));
@@ -100,7 +87,7 @@ async fn hub_model_of_the_readme_is_downloaded_and_searched() {
     let status = service.until("/status", |status| status["pending_vectors"] == 0).await;
     assert_eq!(status["model"]["name"], "intfloat/multilingual-e5-small (MultilingualE5Small)");
     assert_eq!(assert_whole(&service).await, json!([]));
-    let check = doctor(&service, "model").unwrap();
+    let check = service.doctor("model").unwrap();
     assert!(
         check["ok"] == true && check["message"].to_string().contains("8 dimensions"),
         "{check}"
@@ -118,7 +105,7 @@ async fn hub_model_of_the_readme_is_downloaded_and_searched() {
     let graph = repository.join("snapshots").join(commit).join("onnx/model.onnx");
     let whole = std::fs::read(&graph).unwrap();
     std::fs::write(&graph, &whole[..whole.len() / 2]).unwrap();
-    for said in [doctor(&service, "model").unwrap().to_string(), failed_start(&service)] {
+    for said in [service.doctor("model").unwrap().to_string(), failed_start(&service)] {
         assert!(said.contains(graph.to_str().unwrap()), "{said}");
         assert!(said.contains("damaged or incomplete: delete "), "{said}");
     }
@@ -154,13 +141,13 @@ async fn local_model_answers_until_the_server_has_made_all_vectors() {
     let status = service.get("/status").await;
     assert_eq!(status["model"], json!({"name": "text-embedding-3-large", "dimensions": 3072}));
     assert_eq!(status["previous_model"], json!({"name": "tiny"}));
-    assert_eq!(doctor(&service, "previous model").unwrap()["ok"], true);
+    assert_eq!(service.doctor("previous model").unwrap()["ok"], true);
     assert!(server.requests().iter().all(|request| request.model == "text-embedding-3-large"));
 
     server.refuse(None);
     service.until("/status", |status| status["previous_model"].is_null()).await;
     assert_eq!(assert_whole(&service).await, json!([]));
-    assert_eq!(doctor(&service, "previous model"), None);
+    assert_eq!(service.doctor("previous model"), None);
 
     // Back to a local model whose previous server is gone.
     service.stop();

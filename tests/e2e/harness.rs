@@ -107,6 +107,21 @@ impl Service {
         }
     }
 
+    /// Writes the configuration file that the service and commands read.
+    pub fn write_config(&mut self, yaml: &str) {
+        let file = self.data_dir.with_file_name("memory-copilot.yaml");
+        std::fs::write(&file, yaml).expect("a file");
+        self.config = Some(file);
+    }
+
+    /// Returns a check of `doctor`.
+    pub fn doctor(&self, check: &str) -> Option<serde_json::Value> {
+        let output = self.command(&["--json", "doctor"]).output().expect("doctor runs");
+        let checks: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        let checks = checks.as_array().expect("a list of checks");
+        checks.iter().find(|found| found["check"] == check).cloned()
+    }
+
     /// Returns a command of the binary with this service's environment.
     pub fn command(&self, args: &[&str]) -> Command {
         self.complete(Command::new(binary()), args)

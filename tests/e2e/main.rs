@@ -9,6 +9,7 @@ mod bundle_sets;
 mod bundles;
 #[path = "../cache.rs"]
 mod cache;
+mod chat_models;
 mod clients;
 mod commands;
 mod costs;

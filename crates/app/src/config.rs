@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, ensure};
 use figment::Figment;
 use figment::providers::{Env, Serialized};
+use mc_chat::ChatSettings;
 use mc_indexer::protected::ProtectedDirectories;
 use mc_sandbox::{is_root, raise_privileges};
 use serde::{Deserialize, Serialize};
@@ -52,6 +53,7 @@ pub struct Config {
     pub database: Database,
     pub redis: Redis,
     pub embedding: Embedding,
+    pub chat: ChatSettings,
     pub ingest: Ingest,
     pub connectors: Connectors,
     pub jobs: Jobs,
@@ -279,6 +281,7 @@ impl Config {
         shown.embedding.base_url = masked_url(&shown.embedding.base_url);
         let previous = &mut shown.embedding.previous;
         previous.base_url = masked_url(&previous.base_url);
+        shown.chat.mask_urls();
         shown.client.url = masked_url(&shown.client.url);
         Ok(serde_norway::to_string(&shown)?)
     }

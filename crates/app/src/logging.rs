@@ -23,6 +23,9 @@ use writer::Masked;
 /// and sqlx logs a notice for each object that a migration finds in the database already.
 const QUIET_LIBRARIES: &str = "rmcp=warn,sqlx::postgres::notice=warn";
 
+/// Directive for the library of chat models, which logs texts of prompts and answers.
+const SILENT_LIBRARY: &str = "genai=off";
+
 /// Starts the log as configured.
 pub fn init(log: &Log) -> Result<()> {
     let filter = EnvFilter::try_new(directives(&log.level))
@@ -41,11 +44,11 @@ pub fn init(log: &Log) -> Result<()> {
 }
 
 /// Returns `level` with [`QUIET_LIBRARIES`] at `warn`, unless `level` names them or is above
-/// `warn`.
+/// `warn`, and with [`SILENT_LIBRARY`] off.
 fn directives(level: &str) -> String {
     match level.trim().parse::<LevelFilter>() {
-        Ok(plain) if plain < LevelFilter::WARN => level.to_owned(),
-        _ => format!("{QUIET_LIBRARIES},{level}"),
+        Ok(plain) if plain < LevelFilter::WARN => format!("{level},{SILENT_LIBRARY}"),
+        _ => format!("{QUIET_LIBRARIES},{level},{SILENT_LIBRARY}"),
     }
 }
 
@@ -59,6 +62,7 @@ mod tests {
         assert!(filter("info").contains("rmcp=warn"));
         let named = filter("info,rmcp=debug");
         assert!(named.contains("rmcp=debug") && !named.contains("rmcp=warn"), "{named}");
-        assert_eq!(filter("error"), "error");
+        assert_eq!(filter("error"), "genai=off,error");
+        assert!(filter("trace,genai=trace").contains("genai=off"));
     }
 }

@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod model_server;
 mod redis;
 mod skip;
 
@@ -10,6 +11,7 @@ use mc_store::Store;
 use mc_store::docs::NewDoc;
 use mc_store::projects::{self, Project};
 
+pub use model_server::{ModelProtocol, ModelRequest, ModelServer, Reply};
 pub use redis::Redis;
 pub use skip::{runs_as_root, skip};
 

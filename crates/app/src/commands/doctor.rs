@@ -1,5 +1,6 @@
 //! `memory-copilot doctor`: checks the installation and suggests fixes.
 
+mod chat;
 mod files;
 mod model;
 
@@ -42,9 +43,9 @@ pub async fn run(config: &Config, format: Format) -> Result<()> {
         redis(config).await,
         onnx(config),
         model::configured(config).await,
-        files::token(config),
-        files::data_dir(config),
     ];
+    results.extend(chat::models(config).await);
+    results.extend([files::token(config), files::data_dir(config)]);
     results.extend(files::disk(config));
     results.push(match &status {
         Ok(status) => good("service", format!("{} at {}", version(status), config.base_url())),

@@ -121,7 +121,7 @@ mod tests {
             "counts    clusters 1",
             "findings  2",
             "  - keep r1; same r2, r3; similarity 0.92",
-            r"  - record r4; why (is_gone true; path a\nb)",
+            r"  - record r4; why (path a\nb; is_gone true)",
         ];
         assert_eq!(report_text(&report).lines().collect::<Vec<_>>(), expected);
     }

@@ -1,0 +1,51 @@
+//! The configured models, by name and role.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::genai_provider::GenaiProvider;
+use crate::{ChatModel, ChatSettings, Error, ModelRole};
+
+/// The configured models.
+#[derive(Debug, Default)]
+pub struct ChatModels {
+    models: BTreeMap<String, Arc<ChatModel>>,
+    roles: BTreeMap<ModelRole, String>,
+}
+
+impl ChatModels {
+    /// Creates the clients. No server is contacted.
+    pub fn open(settings: &ChatSettings) -> Result<Self, Error> {
+        let mut opened = Self::default();
+        for (name, settings) in &settings.models {
+            let invalid = |field, rule| Error::Settings { model: name.clone(), field, rule };
+            for role in &settings.roles {
+                if let Some(other) = opened.roles.insert(*role, name.clone()) {
+                    let rule = format!("{role} is also a role of {other}; a role has one model");
+                    return Err(invalid("roles", rule));
+                }
+            }
+            let provider = GenaiProvider::new(name, settings)?;
+            let model = ChatModel::new(name, settings.clone(), Arc::new(provider))?;
+            opened.models.insert(name.clone(), Arc::new(model));
+        }
+        Ok(opened)
+    }
+
+    /// Returns the model with a role.
+    pub fn with_role(&self, role: ModelRole) -> Result<&Arc<ChatModel>, Error> {
+        let name = self.roles.get(&role);
+        let model = name.and_then(|name| self.models.get(name));
+        model.ok_or(Error::NotConfigured { role })
+    }
+
+    /// Returns all models, by name.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &Arc<ChatModel>)> {
+        self.models.iter().map(|(name, model)| (name.as_str(), model))
+    }
+
+    /// Returns whether no model is configured.
+    pub fn is_empty(&self) -> bool {
+        self.models.is_empty()
+    }
+}
