@@ -38,26 +38,14 @@ impl ChatModel {
         name: &str,
         settings: ChatModelSettings,
         provider: Arc<dyn ChatProvider>,
-    ) -> Result<Self, Error> {
-        for (field, is_zero) in [
-            ("timeout_seconds", settings.timeout_seconds == 0),
-            ("max_prompt_bytes", settings.max_prompt_bytes == 0),
-            ("max_completion_bytes", settings.max_completion_bytes == 0),
-            ("max_completion_tokens", settings.max_completion_tokens == 0),
-            ("max_concurrent", settings.max_concurrent == 0),
-        ] {
-            if is_zero {
-                let rule = "must be at least 1".to_owned();
-                return Err(Error::Settings { model: name.to_owned(), field, rule });
-            }
-        }
-        Ok(Self {
+    ) -> Self {
+        Self {
             name: name.to_owned(),
             permits: Semaphore::new(settings.max_concurrent),
             settings,
             provider,
             breaker: CircuitBreaker::default(),
-        })
+        }
     }
 
     /// Returns the name in the configuration.

@@ -25,8 +25,9 @@ impl ChatModels {
                     return Err(invalid("roles", rule));
                 }
             }
+            settings.check_limits().map_err(|(field, rule)| invalid(field, rule))?;
             let provider = GenaiProvider::new(name, settings)?;
-            let model = ChatModel::new(name, settings.clone(), Arc::new(provider))?;
+            let model = ChatModel::new(name, settings.clone(), Arc::new(provider));
             opened.models.insert(name.clone(), Arc::new(model));
         }
         Ok(opened)

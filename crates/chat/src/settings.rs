@@ -234,6 +234,25 @@ impl ChatModelSettings {
         }
     }
 
+    /// Checks the numbers; the error is the field and its rule.
+    pub(crate) fn check_limits(&self) -> Result<(), (&'static str, String)> {
+        const MAX_BYTES: usize = 1024 * 1024;
+        let completion_tokens = usize::try_from(self.max_completion_tokens).unwrap_or(usize::MAX);
+        let timeout = usize::try_from(self.timeout_seconds).unwrap_or(usize::MAX);
+        for (field, value, max) in [
+            ("timeout_seconds", timeout, 600),
+            ("max_prompt_bytes", self.max_prompt_bytes, MAX_BYTES),
+            ("max_completion_bytes", self.max_completion_bytes, MAX_BYTES),
+            ("max_completion_tokens", completion_tokens, 131_072),
+            ("max_concurrent", self.max_concurrent, 64),
+        ] {
+            if !(1..=max).contains(&value) {
+                return Err((field, format!("must be from 1 to {max}")));
+            }
+        }
+        Ok(())
+    }
+
     /// Returns whether texts stay on this machine.
     pub fn is_local(&self) -> bool {
         self.base_url().is_ok_and(|url| mc_domain::is_loopback(&url))

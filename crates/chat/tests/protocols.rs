@@ -93,7 +93,9 @@ fn wrong_settings_name_the_model_and_the_field() {
         (json!({"base_url": "ftp://a.example/v1"}), "chat.models.m.base_url: must be http"),
         (json!({"base_url": "http://u:p@a.example/v1"}), "without a password"),
         (json!({"model": " "}), "chat.models.m.model: must name a model"),
-        (json!({"max_prompt_bytes": 0}), "chat.models.m.max_prompt_bytes: must be at least 1"),
+        (json!({"max_prompt_bytes": 0}), "chat.models.m.max_prompt_bytes: must be from 1 to"),
+        (json!({"timeout_seconds": u64::MAX}), "chat.models.m.timeout_seconds: must be from 1 to"),
+        (json!({"max_concurrent": usize::MAX}), "chat.models.m.max_concurrent: must be from 1 to"),
         (json!({"provider": "openai", "api_key_env": "MC_NO_SUCH_KEY"}), "MC_NO_SUCH_KEY"),
         (json!({"roles": ["judge", "judge"]}), "judge is also a role of m"),
     ] {
