@@ -14,6 +14,7 @@ const LAYERS: &[&[&str]] = &[
     &[
         "mc-sanitizer",
         "mc-sandbox",
+        "mc-sgr",
         "mc-contract",
         "mc-prompt-guard",
         "mc-tokens",
@@ -124,7 +125,7 @@ fn untrusted_text_is_read_by_renderers_only() {
 }
 
 /// Constructors with text that a model reads.
-const MODEL_OUTLETS: [&str; 13] = [
+const MODEL_OUTLETS: [&str; 15] = [
     "ContentBlock::embedded_text(",
     "ContentBlock::json(",
     "ContentBlock::text(",
@@ -135,6 +136,8 @@ const MODEL_OUTLETS: [&str; 13] = [
     "ErrorData::new(",
     "ErrorData::parse_error(",
     "ErrorData::resource_not_found(",
+    "Prompt::new(",
+    "PromptMessage::new_text(",
     "Resource::new(",
     "ResourceContents::blob(",
     "ResourceContents::text(",

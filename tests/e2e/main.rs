@@ -38,6 +38,7 @@ mod parsers;
 mod provider;
 mod redis;
 mod repository;
+mod sgr;
 mod sign_in;
 mod start_stop;
 mod stdio;

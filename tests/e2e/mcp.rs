@@ -86,7 +86,7 @@ fn installed(piece: &str) -> PathBuf {
     packages
 }
 
-fn script(name: &str) -> PathBuf {
+pub fn script(name: &str) -> PathBuf {
     let package = std::env::var("CARGO_MANIFEST_DIR").expect("set by cargo");
     Path::new(&package).join("../../tests/mcp").join(name)
 }

@@ -29,6 +29,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 # Each listed tool has cases in this file, which outcomes.py sends.
 CASES = json.loads(Path(__file__).with_name("outcomes.json").read_text())
+SCHEMAS = ("bugfix", "migration", "refactor", "review")
 HINTS = ("read_only_hint", "destructive_hint", "idempotent_hint", "open_world_hint")
 ERAS = {"sessions": "legacy", "stateless": "2026-07-28"}
 # How far down a description's file may stand; an exact symbol's must stand first.
@@ -199,6 +200,35 @@ class Drive:
                 return listed
         raise Failed(f"the list has no end: {len(listed)} resources in {PAGES_AT_MOST} pages")
 
+    async def prompts(self):
+        listed = {prompt.name: prompt for prompt in (await self.client.list_prompts()).prompts}
+        expect(set(SCHEMAS) <= set(listed), f"lists {list(listed)}")
+        names = [argument.name for argument in listed["bugfix"].arguments]
+        expect(names == ["task", "path", "symbols"], f"{names}")
+        task = f"drain the {self.nonce} exporter"
+        text = await self.prompt("bugfix", task=task)
+        expect(task in text, f"the task is not in {shortened(text)}")
+        expect(text.count(self.nonce) > 1, f"the saved fact is not in {shortened(text)}")
+        expect("`code_diff`" in text, f"the form of the answer is not in {shortened(text)}")
+        bare = await self.prompt("review")
+        expect("call recall first" in bare, shortened(bare))
+        for name, arguments, reason in [
+            ("teleport", {}, "bugfix"),
+            ("bugfix", {"tasks": "x"}, "task, path and symbols"),
+            ("bugfix", {"path": "x" * 2_000}, "1024"),
+        ]:
+            try:
+                await self.prompt(name, **arguments)
+            except MCPError as error:
+                expect(reason in str(error), f"{name} {shortened(arguments)}: {error}")
+                continue
+            raise Failed(f"{name} accepted {shortened(arguments)}")
+        return f"{len(listed)} prompts"
+
+    async def prompt(self, name: str, **arguments) -> str:
+        got = await self.client.get_prompt(name, arguments)
+        return "\n".join(message.content.text for message in got.messages)
+
     async def bad_calls(self):
         cases = [
             ("query", "search", {"query": 7}),
@@ -241,7 +271,7 @@ class Drive:
             self.initialise, self.discover, self.list_tools, self.save, self.recall,
             self.open_by_handle, self.recall_dotted, self.feedback, self.search, self.search_symbol,
             self.search_description, self.open_document, self.link_issue, self.resources,
-            self.bad_calls, self.unknown_tool, self.still_there,
+            self.prompts, self.bad_calls, self.unknown_tool, self.still_there,
         ]  # fmt: skip
 
 

@@ -1,6 +1,7 @@
 //! The operations of the API, by resource: a file with the handlers, and a line in [`protected`].
 
 mod audit;
+mod chat_usage;
 mod dialogs;
 mod documents;
 mod duplicates;
@@ -26,6 +27,7 @@ mod records;
 mod repositories;
 mod save;
 mod search;
+mod sgr;
 mod status;
 mod symbol_match;
 mod task_comment;
@@ -71,6 +73,10 @@ pub fn protected() -> OpenApiRouter<ApiState> {
         .routes(routes!(policy::get_policy, policy::update_policy))
         .routes(routes!(policy::list_policy_versions))
         .routes(routes!(policy::get_notification_settings))
+        .routes(routes!(chat_usage::get_chat_usage))
+        .routes(routes!(sgr::list_schemas))
+        .routes(routes!(sgr::get_schema))
+        .routes(routes!(sgr::set_schema, sgr::delete_schema))
         .routes(routes!(proposals::list_proposals))
         .routes(routes!(proposals::accept_proposal))
         .routes(routes!(proposals::reject_proposal))

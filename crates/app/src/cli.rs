@@ -11,6 +11,7 @@ mod providers;
 mod records;
 mod repos;
 mod review;
+mod sgr;
 mod tool;
 
 use std::path::PathBuf;
@@ -31,6 +32,7 @@ pub use self::providers::*;
 pub use self::records::*;
 pub use self::repos::*;
 pub use self::review::*;
+pub use self::sgr::*;
 pub use self::tool::*;
 
 /// A team's long-term memory for people who code with AI assistants.
@@ -112,6 +114,9 @@ pub enum Command {
     /// Show and change a project's policy; for its maintainers.
     #[command(subcommand, after_help = examples::POLICY)]
     Policy(PolicyCommand),
+    /// Show reasoning schemas, and set a project's own; for its maintainers.
+    #[command(subcommand, after_help = examples::SGR)]
+    Sgr(SgrCommand),
     /// Manage personal access tokens.
     #[command(subcommand)]
     Token(TokenCommand),

@@ -29,6 +29,7 @@ pub mod restore;
 pub mod sanitize;
 pub mod save;
 pub mod search;
+pub mod sgr;
 pub mod teams;
 pub mod token;
 pub mod tool;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use anyhow::Result;
+use mc_chat::ChatModels;
 use mc_connectors::ConnectorRegistry;
 use mc_crypto::Encryptor;
 use mc_redis::RedisClient;
@@ -22,7 +23,9 @@ pub struct Node {
     pub connectors: Arc<ConnectorRegistry>,
     /// The Redis that the nodes share, if one is configured.
     pub redis: Option<RedisClient>,
-    /// The active models.
+    /// The configured chat models.
+    pub chat: Arc<ChatModels>,
+    /// The active embedding models.
     pub models: ActiveModels,
 }
 
@@ -37,11 +40,12 @@ impl Node {
     ) -> Result<Option<Self>> {
         parsers::start().await?;
         let connectors = Arc::new(config.connectors.open()?);
+        let chat = Arc::new(ChatModels::open(&config.chat)?);
         let redis = redis::open(config, store).await?;
         let query_vectors = redis::query_vectors(redis.as_ref(), &encryptor);
         // The download of a model may take minutes.
         let opening = models::open(config, store, query_vectors);
         let models = shutdown.run_until_cancelled(opening).await.transpose()?;
-        Ok(models.map(|models| Self { encryptor, connectors, redis, models }))
+        Ok(models.map(|models| Self { encryptor, connectors, redis, chat, models }))
     }
 }

@@ -97,7 +97,8 @@ async fn serve(
         sanitizing: Arc::default(),
     };
     warm_up(&search);
-    let memory = MemoryContext::new(search.clone(), Arc::clone(&node.encryptor));
+    let memory = MemoryContext::new(search.clone(), Arc::clone(&node.encryptor))
+        .with_chat_models(Arc::clone(&node.chat));
     let sign_in = sign_in(config, store, &node.encryptor).await?;
     let rate_limits = redis::rate_limits(node.redis.as_ref(), &node.encryptor);
     let services = BackgroundServices {

@@ -8,6 +8,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
+use crate::Usage;
+
 /// What a model is used for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -133,6 +135,16 @@ pub struct Price {
     pub prompt: f64,
     /// Of the completion.
     pub completion: f64,
+}
+
+impl Price {
+    /// Returns the cost of tokens.
+    pub fn of(self, usage: Usage) -> f64 {
+        const MILLION: f64 = 1_000_000.0;
+        #[expect(clippy::cast_precision_loss, reason = "tokens are far fewer than 2^53")]
+        let cost = |tokens: u64, price: f64| tokens as f64 * price / MILLION;
+        cost(usage.prompt_tokens, self.prompt) + cost(usage.completion_tokens, self.completion)
+    }
 }
 
 /// Settings of one model.

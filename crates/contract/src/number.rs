@@ -76,6 +76,8 @@ numbers! {
     TokenLimit(usize) = 96..=32_000, default 2_000;
     /// Milliseconds.
     TimeBudget(u64) = 1..=20_000;
+    /// Days of use of chat models.
+    UsageDays(u16) = 1..=366, default 30;
     /// Days until a token expires.
     TokenDays(i64) = 1..=366, default 90;
     /// Days until an invitation expires.

@@ -2,6 +2,7 @@
 //! responses.
 
 pub mod audit;
+pub mod chat_usage;
 pub mod dialog;
 pub mod document;
 pub mod duplicate;
@@ -24,6 +25,7 @@ pub mod recall;
 pub mod record;
 pub mod save;
 pub mod search;
+pub mod sgr;
 pub mod sign_in;
 pub mod task;
 pub mod token;

@@ -102,6 +102,19 @@ pub fn short_name(text: &str) -> Result<String, Violation> {
     })
 }
 
+/// Accepts the name of a reasoning schema.
+pub fn schema_name(text: &str) -> Result<String, Violation> {
+    const MAX: usize = 40;
+    let is_accepted = |c: char| matches!(c, 'a'..='z' | '0'..='9' | '_' | '-');
+    let starts = text.starts_with(|c: char| c.is_ascii_lowercase());
+    if starts && text.len() <= MAX && text.chars().all(is_accepted) {
+        return Ok(text.to_owned());
+    }
+    Err(Violation::new(format!(
+        "must be 1 to {MAX} of the letters a to z, digits, \"_\" and \"-\", and start with a letter"
+    )))
+}
+
 /// Accepts the host of a provider, with a port if it is not the default one; in lower case.
 pub fn host(text: &str, max: usize) -> Result<String, Violation> {
     let (name, port) = text.split_once(':').map_or((text, None), |(name, port)| (name, Some(port)));

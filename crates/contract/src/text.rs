@@ -13,6 +13,8 @@ const SHORT_NAME: &str = "^[A-Za-z0-9][A-Za-z0-9._-]*$";
 const HOST: &str = r"^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?(:[0-9]{1,5})?$";
 /// Names of accounts at providers, of programs as well.
 const PROVIDER_USER: &str = r"^[A-Za-z0-9._-]+(\[bot\])?$";
+/// Names of reasoning schemas.
+const SCHEMA_NAME: &str = "^[a-z][a-z0-9_-]{0,39}$";
 /// Ids of jobs.
 const JOB_ID: &str = "^[0-9A-Za-z]+$";
 
@@ -74,6 +76,11 @@ texts! {
     ProviderUser = TextRule::pattern(PROVIDER_USER, 128, rules::provider_user);
     /// The id of a job.
     JobId = TextRule::pattern(JOB_ID, 64, rules::job_id);
+
+    /// The name of a reasoning schema.
+    SchemaName = TextRule::pattern(SCHEMA_NAME, 0, |text, _| rules::schema_name(text));
+    /// The YAML file of a reasoning schema.
+    SchemaFile = TextRule::prose(mc_sgr::limits::FILE_MAX_BYTES);
 
     /// A title, in one line; surrounding blanks are dropped.
     Title = TextRule::line(limits::TITLE);

@@ -83,7 +83,7 @@ pub struct Policy {
     pub hygiene: HygienePolicy,
     /// Models that may process the project's texts.
     pub models: ModelPolicy,
-    /// Largest sizes of responses, in tokens.
+    /// Limits in tokens.
     pub tokens: TokenLimits,
     /// Commands that a dry run of a patch may start, each by its first words (`cargo test`): at
     /// most 100 of 200 characters. Reserved for tools that change code: nothing starts them yet.
@@ -165,7 +165,8 @@ pub struct MinimumRoles {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct RetentionDays {
-    /// Bundles with their feedback, outcomes of saves, and sessions of clients.
+    /// Bundles with their feedback, outcomes of saves, sessions of clients, and requests to chat
+    /// models.
     #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 3650))]
     #[serde(deserialize_with = "whole")]
     pub bundles: u16,
@@ -216,7 +217,7 @@ pub struct HygienePolicy {
 pub struct ModelPolicy {
     /// Embedding models of the search. Without an allowed one, search is by keyword.
     pub embedding: AllowedModels,
-    /// Chat models, which distill, review and propose. Reserved: nothing calls them yet.
+    /// Chat models, which judge, distill and propose. Without an allowed one, rules decide.
     pub chat: AllowedModels,
 }
 
@@ -229,6 +230,11 @@ pub struct TokenLimits {
     #[cfg_attr(feature = "openapi", schema(minimum = 96, maximum = 32000))]
     #[serde(deserialize_with = "whole")]
     pub recall: u32,
+    /// The tokens of chat models, of prompts and completions, that the project may use on one day
+    /// in UTC: 0 to 1,000,000,000. Without any left, rules decide until the next day.
+    #[cfg_attr(feature = "openapi", schema(maximum = 1_000_000_000))]
+    #[serde(deserialize_with = "whole")]
+    pub chat_per_day: u32,
 }
 
 /// The notifications that the project sends.
@@ -360,6 +366,7 @@ impl Default for ModelPolicy {
 
 impl Default for TokenLimits {
     fn default() -> Self {
-        Self { recall: *RECALL_TOKENS.end() }
+        // Some hundred judged saves, or one night of the optimizer.
+        Self { recall: *RECALL_TOKENS.end(), chat_per_day: 500_000 }
     }
 }

@@ -6,6 +6,7 @@ pub mod core;
 mod error;
 mod http;
 mod progress;
+mod prompts;
 mod render;
 mod resources;
 mod server;

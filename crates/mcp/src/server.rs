@@ -9,18 +9,21 @@ use std::time::Duration;
 
 use http::HeaderValue;
 use http::request::Parts;
+use mc_contract::text::SchemaName;
 use mc_domain::{ClientSession, ClientSessionId, ProjectKey, UntrustedText};
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestMethod,
-    CompleteRequestParams, CompleteResult, CustomRequest, CustomResult, Implementation, JsonObject,
-    ListPromptsRequestMethod, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
-    ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse,
-    ReadResourceResult, ServerCapabilities, ServerConfig, Tool as Listed,
+    CompleteRequestParams, CompleteResult, CustomRequest, CustomResult, GetPromptRequestParams,
+    GetPromptResponse, Implementation, JsonObject, ListPromptsResult, ListResourceTemplatesResult,
+    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams,
+    ReadResourceResponse, ReadResourceResult, ServerCapabilities, ServerConfig, Tool as Listed,
 };
 use rmcp::service::{RequestContext, RoleServer};
 use rmcp::{ErrorData, ServerHandler};
+use serde_json::Value;
 
-use crate::core::{CoreClient, Forwarded};
+use crate::core::{CoreCall, CoreClient, CoreError, Forwarded};
+use crate::prompts::{self, PromptArguments};
 use crate::render::ModelText;
 use crate::settings::ServerSettings;
 use crate::tools::{self, FieldError, TOOLS, Tool};
@@ -155,9 +158,60 @@ impl MemoryServer {
     }
 }
 
+impl MemoryServer {
+    /// Returns the text of a prompt: a reasoning schema of the project with the team's memory.
+    async fn fill(
+        &self,
+        name: &str,
+        arguments: &PromptArguments,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<ModelText, ErrorData> {
+        let project = self.project(context).map_err(|error| invalid(&error))?;
+        let headers = self.forwarded(context);
+        let caller = CoreCaller { core: &self.core, headers, project: project.as_deref() };
+        let failed = |error: CallError| call_failed("the prompt", &error).into_invalid_params();
+        let schema = self.schema(name, &caller).await.map_err(failed)?;
+        let bundle = recalled(&caller, arguments).await.map_err(failed)?;
+        prompts::filled(&schema, arguments, &bundle).map_err(|error| {
+            let message = UntrustedText::new(error.to_string());
+            let text = ModelText::from_constant("the service sent an unknown form of a schema: ");
+            render::failure(text, &message, None).into_internal_error()
+        })
+    }
+
+    async fn schema(&self, name: &str, caller: &CoreCaller<'_>) -> Result<Value, CallError> {
+        let name = SchemaName::parse(name)
+            .map_err(|violation| FieldError::new("name", violation.to_string()))?;
+        let query = caller.project.map(|key| ("project_key", key.to_string()));
+        let path = format!("/sgr/{}", name.as_str());
+        Ok(caller.send(CoreCall::get(path, query.into_iter().collect())).await?)
+    }
+}
+
+/// Returns what the team knows about the place and the task of a prompt.
+async fn recalled(
+    caller: &CoreCaller<'_>,
+    arguments: &PromptArguments,
+) -> Result<ModelText, CallError> {
+    let Some(mut recall) = arguments.recall() else {
+        let hint = "nothing yet, as the prompt has no task, path or symbols: call recall first";
+        return Ok(ModelText::from_constant(hint));
+    };
+    let tool = tools::from_name("recall").expect("the tool is in the list");
+    lookups::resolve(caller, tool, &mut recall).await?;
+    let project = caller.project(&recall).await?;
+    recall.insert("project_key".into(), project.into());
+    let call = tool.core_call(&recall)?.expect("recall is a call of the Core");
+    Ok(render::bundle(&caller.send(call).await?))
+}
+
 impl ServerHandler for MemoryServer {
     fn get_info(&self) -> ServerConfig {
-        let capabilities = ServerCapabilities::builder().enable_tools().enable_resources().build();
+        let capabilities = ServerCapabilities::builder()
+            .enable_tools()
+            .enable_resources()
+            .enable_prompts()
+            .build();
         let implementation = Implementation::new("memory-copilot", env!("CARGO_PKG_VERSION"))
             .with_title("Memory Copilot");
         ServerConfig::new(capabilities)
@@ -240,15 +294,39 @@ impl ServerHandler for MemoryServer {
         Ok(result.into())
     }
 
-    // Methods without a capability are unknown; by default they would return empty results.
-
     async fn list_prompts(
         &self,
         _request: Option<PaginatedRequestParams>,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
-        Err(ErrorData::method_not_found::<ListPromptsRequestMethod>())
+        let project = self.project(&context).map_err(|error| invalid(&error))?;
+        let query = project.map(|key| ("project_key", key.to_string()));
+        let call = CoreCall::get("/sgr", query.into_iter().collect());
+        let prompts = match self.core.send(call, self.forwarded(&context)).await {
+            Ok(answer) => prompts::listed(&answer),
+            // Clients list prompts when they start, perhaps before the service.
+            Err(CoreError::NotRunning { .. } | CoreError::TokenUnreadable { .. }) => {
+                prompts::built_in()
+            }
+            Err(error) => return Err(protocol_error(&error, None)),
+        };
+        Ok(ListPromptsResult::with_all_items(prompts)
+            .with_ttl_ms(0)
+            .with_cache_scope(CacheScope::Private))
     }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        let arguments = request.arguments.unwrap_or_default();
+        let arguments = PromptArguments::read(&arguments).map_err(|error| invalid(&error))?;
+        let text = self.fill(&request.name, &arguments, &context).await?;
+        Ok(text.into_prompt_result().into())
+    }
+
+    // Methods without a capability are unknown; by default they would return empty results.
 
     // Without the name of the method, which the caller chose.
     async fn on_custom_request(

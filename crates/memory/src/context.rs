@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use mc_chat::ChatModels;
 use mc_crypto::Encryptor;
 use mc_domain::{BundleId, ClientSession, Policy, ProjectId, UserId};
 use mc_search::SearchContext;
@@ -11,6 +12,7 @@ use mc_store::policies::sanitizing;
 use tokio::sync::{Notify, Semaphore};
 use tokio_util::task::TaskTracker;
 
+use crate::chat::ProjectChat;
 use crate::content_filter::FairnessKey;
 use crate::judge::NoteCache;
 use crate::recall::IssuedBundle;
@@ -29,6 +31,8 @@ pub struct MemoryContext {
     pub policy: Arc<Policy>,
     /// Encrypts quarantine items.
     pub encryptor: Arc<Encryptor>,
+    /// The configured chat models.
+    chat_models: Arc<ChatModels>,
     /// Session of the caller, if there is one.
     pub(crate) session: Option<ClientSession>,
     pub(crate) writes: WriteQueue<Save>,
@@ -49,6 +53,7 @@ impl MemoryContext {
             search,
             policy: Arc::default(),
             encryptor,
+            chat_models: Arc::default(),
             session: None,
             writes: WriteQueue::new(concurrency),
             bundles: WriteQueue::new(concurrency),
@@ -57,6 +62,12 @@ impl MemoryContext {
             bundle_writer: BundleWriter::new(concurrency),
             notes: NoteCache::new(),
         }
+    }
+
+    /// Returns the context with these chat models; it has none before.
+    #[must_use]
+    pub fn with_chat_models(self, chat_models: Arc<ChatModels>) -> Self {
+        Self { chat_models, ..self }
     }
 
     /// Returns the context with a store that acts for a caller in a project
@@ -74,6 +85,12 @@ impl MemoryContext {
     /// Returns the context for requests of a client's session.
     pub fn in_session(self, session: ClientSession) -> Self {
         Self { session: Some(session), ..self }
+    }
+
+    /// Returns the chat models on behalf of the project that the context acts in.
+    pub fn chat(&self, project: ProjectId) -> ProjectChat {
+        let models = Arc::clone(&self.chat_models);
+        ProjectChat::new(models, self.store.clone(), project, &self.policy)
     }
 
     /// Returns the user that the context acts for, as the key of queues of long work.

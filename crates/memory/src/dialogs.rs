@@ -1,5 +1,9 @@
 //! Dialogs: stored masked, condensed for search, and linked to tasks and records.
 
+mod answer;
+
+use std::sync::Arc;
+
 use mc_contract::operations::task::Task;
 use mc_domain::{
     AuditAction, DialogId, DialogOutcome, Policy, ProjectId, QuarantineItemId, RecordId, TaskId,
@@ -7,7 +11,7 @@ use mc_domain::{
 };
 use mc_sanitizer::Sanitized;
 use mc_store::audit::{self, NewEvent};
-use mc_store::dialogs::{self, Message, NewDialog};
+use mc_store::dialogs::{self, Message, NewAnswer, NewDialog};
 use mc_store::passages::{self, NewPassage, PassageSource};
 use mc_store::{Tx, tasks};
 use serde::{Deserialize, Serialize};
@@ -19,6 +23,8 @@ use crate::judge::reject;
 use crate::quarantine::{self, QuarantineRequest};
 use crate::text::cut;
 use crate::{Error, MemoryContext};
+use answer::CheckedAnswer;
+pub use answer::{DialogAnswer, ProposedNote};
 
 /// A dialog to save, not yet masked.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -31,6 +37,9 @@ pub struct SaveDialog {
     pub task_external_id: Option<String>,
     /// Developer who spoke with the assistant.
     pub developer: Option<String>,
+    /// Name of the user who saves it, for the history of records that it proposes.
+    #[serde(default)]
+    pub principal: String,
     /// User who saves it.
     pub saved_by: Option<UserId>,
     /// Whether its saver may decide what the team recalls; else it is stored and not searchable.
@@ -47,6 +56,9 @@ pub struct SaveDialog {
     /// Version of the system prompt used in it.
     #[serde(default)]
     pub prompt_version: Option<String>,
+    /// The answer by a reasoning schema.
+    #[serde(default)]
+    pub answer: Option<DialogAnswer>,
 }
 
 /// A link between a task and a dialog, records, or both.
@@ -78,24 +90,35 @@ pub struct Linked {
 }
 
 /// Outcome of saving a dialog.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub enum SaveDialogOutcome {
     /// The dialog was saved.
-    Kept(DialogId),
+    Kept {
+        /// Its id.
+        id: DialogId,
+        /// The notes that its answer proposes to the team, with the decision about each.
+        proposals: Vec<ProposedNote>,
+    },
     /// The dialog is in quarantine.
     Quarantined(QuarantineItemId),
 }
 
-/// Saves a dialog, masked, and indexes its summary for search.
+/// Saves a dialog, masked, and indexes its summary for search. Its answer has to follow its
+/// reasoning schema; if the dialog has succeeded, notes of the answer are proposed to the team.
 pub async fn save_dialog(
     ctx: &MemoryContext,
     request: &SaveDialog,
     review_status: ReviewStatus,
 ) -> Result<SaveDialogOutcome, Error> {
     let id = request.id.unwrap_or_else(DialogId::generate);
-    let SanitizedDialog { messages, distilled, developer, prompt_version, decision } = {
-        let (request, policy) = (request.clone(), ctx.policy.clone());
-        run_limited(ctx.fairness_key(), move || sanitize(&request, &policy, review_status)).await
+    let answer = match &request.answer {
+        Some(given) => Some(Arc::new(CheckedAnswer::of(ctx, request.project, given).await?)),
+        None => None,
+    };
+    let SanitizedDialog { messages, distilled, developer, prompt_version, new_answer, decision } = {
+        let (request, policy, answer) = (request.clone(), ctx.policy.clone(), answer.clone());
+        let work = move || sanitize(&request, answer.as_deref(), &policy, review_status);
+        run_limited(ctx.fairness_key(), work).await
     };
     match decision {
         FilterDecision::Reject(reasons) => return Err(Error::Forbidden(reasons.join(", "))),
@@ -126,6 +149,7 @@ pub async fn save_dialog(
         distilled: &distilled,
         outcome: request.outcome,
         prompt_version: prompt_version.as_ref(),
+        answer: new_answer.as_ref(),
         is_searchable: is_indexed,
         saved_by: request.saved_by,
         replaces_any: request.replaces_any,
@@ -146,7 +170,11 @@ pub async fn save_dialog(
     quarantine::settle(&mut tx, review_status).await?;
     audit::record(&mut tx, NewEvent::new(AuditAction::DialogSaved, id));
     tx.commit().await?;
-    Ok(SaveDialogOutcome::Kept(id))
+    let proposals = match answer {
+        Some(answer) => answer.propose(ctx, request, id).await?,
+        None => Vec::new(),
+    };
+    Ok(SaveDialogOutcome::Kept { id, proposals })
 }
 
 /// Quarantines a dialog, without tool results, which no dialog stores.
@@ -201,18 +229,25 @@ struct SanitizedDialog {
     distilled: Sanitized,
     developer: Option<Sanitized>,
     prompt_version: Option<Sanitized>,
+    new_answer: Option<NewAnswer>,
     decision: FilterDecision,
 }
 
-fn sanitize(request: &SaveDialog, policy: &Policy, review_status: ReviewStatus) -> SanitizedDialog {
+fn sanitize(
+    request: &SaveDialog,
+    answer: Option<&CheckedAnswer>,
+    policy: &Policy,
+    review_status: ReviewStatus,
+) -> SanitizedDialog {
     let mut filter = ContentFilter::new(policy, review_status);
     let messages: Vec<_> =
         request.messages.iter().map(|(role, text)| message(role, text, &mut filter)).collect();
-    let distilled = distilled(request, &messages, &mut filter);
+    let new_answer = answer.map(|answer| answer.masked(&mut filter));
+    let distilled = distilled(request, answer, &messages, &mut filter);
     let developer = request.developer.as_ref().map(|name| filter.filter(name));
     let prompt_version = request.prompt_version.as_ref().map(|version| filter.filter(version));
     let decision = filter.decision();
-    SanitizedDialog { messages, distilled, developer, prompt_version, decision }
+    SanitizedDialog { messages, distilled, developer, prompt_version, new_answer, decision }
 }
 
 /// Masks a message. A tool result is replaced by a note of its length.
@@ -242,9 +277,16 @@ fn tool_result_note(text: &str) -> String {
     if is_note { text.to_owned() } else { note(text.chars().count()) }
 }
 
-/// Returns the caller's summary, or the condensed messages of users and the assistant.
-fn distilled(request: &SaveDialog, messages: &[Message], filter: &mut ContentFilter) -> Sanitized {
-    let (text, max) = if let Some(given) = &request.distilled {
+/// Returns the caller's summary, else that of the answer, else the condensed messages of users and
+/// the assistant.
+fn distilled(
+    request: &SaveDialog,
+    answer: Option<&CheckedAnswer>,
+    messages: &[Message],
+    filter: &mut ContentFilter,
+) -> Sanitized {
+    let of_answer = || answer.and_then(CheckedAnswer::summary);
+    let (text, max) = if let Some(given) = &request.distilled.clone().or_else(of_answer) {
         (filter.filter_text(given), WHOLE_MAX_CHARS)
     } else {
         let spoken = messages.iter().filter(|m| matches!(m.role.as_str(), "user" | "assistant"));

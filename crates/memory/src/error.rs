@@ -132,6 +132,56 @@ pub enum Error {
     /// A quarantine item cannot be encrypted or decrypted.
     #[error("encrypting or decrypting a quarantine item failed; the service's log has the cause")]
     Encryption,
+    /// A reasoning schema that neither the project nor the program has.
+    #[error("there is no reasoning schema {name:?}; use one of: {known}")]
+    UnknownSchema {
+        /// The name.
+        name: String,
+        /// The names that exist, separated by commas.
+        known: String,
+    },
+    /// A file whose name of the schema differs from that of the request.
+    #[error("the file has `schema: {file}`, and the path names {path}; make them equal")]
+    MisnamedSchema {
+        /// Name in the path.
+        path: String,
+        /// Name in the file.
+        file: String,
+    },
+    /// A reasoning schema with a text that the policy forbids.
+    #[error("the project's policy forbids {0}; take it out of the schema and send it again")]
+    ForbiddenSchema(String),
+    /// A reasoning schema that breaks a rule.
+    #[error(transparent)]
+    InvalidSchema(#[from] mc_sgr::InvalidSchema),
+    /// A stored reasoning schema that this version of the program can't use.
+    #[error(
+        "the project's reasoning schema {schema} can't be used: {error}; set it again, or \
+             delete it"
+    )]
+    BrokenSchema {
+        /// Its name.
+        schema: String,
+        /// The rule that it breaks.
+        error: mc_sgr::InvalidSchema,
+    },
+    /// A change after which a schema that extends the changed one would be invalid.
+    #[error("{child}, which extends the schema, would be invalid: {error}; change {child} first")]
+    SchemaInUse {
+        /// The other schema.
+        child: String,
+        /// The rule that it would break.
+        error: mc_sgr::InvalidSchema,
+    },
+    /// More reasoning schemas than a project may have.
+    #[error(
+        "the project has {max} reasoning schemas already, and may have no more; delete one first",
+        max = crate::sgr::SCHEMAS_MAX
+    )]
+    TooManySchemas,
+    /// An answer that does not follow its reasoning schema.
+    #[error(transparent)]
+    InvalidAnswer(#[from] mc_sgr::InvalidAnswer),
     /// An export cannot be written or read.
     #[error("writing or reading the export failed: {0}")]
     Export(String),
@@ -180,6 +230,15 @@ impl Error {
             Self::UnknownRecord(_) => (ErrorKind::NotFound, "supersedes"),
             Self::UnknownDialog(_) => (ErrorKind::NotFound, "dialog_id"),
             Self::UnknownBundle(_) | Self::NoBundle => (ErrorKind::NotFound, "bundle_id"),
+            Self::UnknownSchema { .. } => (ErrorKind::NotFound, "schema"),
+            Self::MisnamedSchema { .. } | Self::ForbiddenSchema(_) => {
+                (ErrorKind::Invalid, "source")
+            }
+            Self::InvalidSchema(error) => (error.kind(), "source"),
+            Self::BrokenSchema { .. } | Self::SchemaInUse { .. } | Self::TooManySchemas => {
+                (ErrorKind::Conflict, "schema")
+            }
+            Self::InvalidAnswer(_) => (ErrorKind::Invalid, "answer"),
             Self::Store(error) => (error.kind(), ""),
             Self::Search(error) => (error.kind(), ""),
         }
@@ -195,6 +254,10 @@ impl Classified for Error {
         match self {
             Self::Store(error) => error.field(),
             Self::Search(error) => error.field(),
+            Self::InvalidAnswer(error) => Some(match error.field() {
+                Some(path) => format!("answer.{path}"),
+                None => "answer".to_owned(),
+            }),
             error => Some(error.class().1).filter(|field| !field.is_empty()).map(str::to_owned),
         }
     }

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 pub mod bundle;
+pub mod chat;
 pub mod citations;
 pub mod confidence;
 pub mod consistency;
@@ -25,6 +26,7 @@ mod recall;
 pub mod review;
 mod save;
 mod search;
+pub mod sgr;
 pub mod simhash;
 pub mod task_comment;
 mod task_ids;
@@ -40,7 +42,10 @@ pub use citations::{NewCitation, RecheckReport, preview_recheck, recheck_files, 
 pub use content_filter::{MaskedCount, ReviewStatus};
 pub use context::MemoryContext;
 pub use deletion::delete_record;
-pub use dialogs::{LinkIssue, Linked, SaveDialog, SaveDialogOutcome, link_issue, save_dialog};
+pub use dialogs::{
+    DialogAnswer, LinkIssue, Linked, ProposedNote, SaveDialog, SaveDialogOutcome, link_issue,
+    save_dialog,
+};
 pub use error::Error;
 pub use feedback::{FeedbackReport, feedback};
 pub use handles::{NamedBundle, named_bundle};

@@ -11,6 +11,7 @@ mod maintenance;
 mod memory;
 pub mod policies;
 mod pool;
+mod project_lock;
 pub mod projects;
 mod providers;
 pub mod quarantine;
@@ -47,7 +48,9 @@ pub use error::{Error, Result};
 pub use ingest::{docs, files, ingest_runs, repositories};
 pub use listener::Listener;
 pub use maintenance::{cleanup, consistency, exports, hygiene};
-pub use memory::{bundles, citations, dialogs, duplicates, records, ties, usage, uses};
+pub use memory::{
+    bundles, chat_requests, citations, dialogs, duplicates, records, sgr_schemas, ties, usage, uses,
+};
 pub use providers::{
     ci_results, deletion_candidates, doc_parts, integrations, pull_requests, task_comments, tasks,
     webhooks,

@@ -13,6 +13,8 @@ use mc_memory::simhash::simhash;
 use mc_memory::text::{cut, sentences, tokenize};
 use mc_search::query::{self, gloss};
 use mc_search::{Query, analyzer, glob, names};
+use mc_sgr::limits::{DESCRIPTION_MAX_CHARS, DIFF_MAX_BYTES, FILE_MAX_BYTES};
+use mc_sgr::{SchemaSource, is_unified_diff};
 use mc_store::passages::PassageFilter;
 use serde_json::json;
 
@@ -32,6 +34,7 @@ pub fn parsers() -> Vec<Parser> {
     let mut parsers = notes();
     parsers.extend(queries());
     parsers.extend(imports());
+    parsers.extend(reasoning());
     parsers
 }
 
@@ -94,6 +97,22 @@ fn imports() -> Vec<Parser> {
         import(Format::Adr),
         import(Format::Mem0).with_wrapper(as_export),
         import(Format::ServerMemory).with_wrapper(entity_line),
+    ]
+}
+
+fn reasoning() -> Vec<Parser> {
+    let parse = |yaml: &str| drop(black_box(SchemaSource::parse(yaml)));
+    let as_description = |text: &str| {
+        let step = json!({"name": "a", "output": "a", "description": text});
+        json!({"schema": "a", "steps": [step]}).to_string()
+    };
+    vec![
+        Parser::new("reasoning schema", parse).with_max_bytes(FILE_MAX_BYTES),
+        Parser::new("description of a step", parse)
+            .with_max_bytes(DESCRIPTION_MAX_CHARS)
+            .with_wrapper(as_description),
+        Parser::new("unified diff", |text| _ = black_box(is_unified_diff(text)))
+            .with_max_bytes(DIFF_MAX_BYTES),
     ]
 }
 

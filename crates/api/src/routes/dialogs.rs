@@ -5,12 +5,13 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use http::StatusCode;
 use mc_contract::operations::dialog::{
-    CreateDialog, CreateDialogResponse, MessageInput, QuarantinedResponse,
+    CreateDialog, CreateDialogResponse, DialogProposal, MessageInput, QuarantinedResponse,
 };
 use mc_domain::Permission;
 use mc_integrations::issue_reference;
-use mc_memory::{ReviewStatus, SaveDialog, SaveDialogOutcome};
+use mc_memory::{DialogAnswer, ProposedNote, ReviewStatus, SaveDialog, SaveDialogOutcome};
 
+use super::save;
 use crate::ApiState;
 use crate::authenticate::Principal;
 use crate::extract::JsonBody;
@@ -19,8 +20,9 @@ use crate::problem::Problem;
 
 /// Store a dialog.
 ///
-/// Creates a dialog, or replaces one of the caller's. Search finds its summary. A
-/// dialog that the project's policy holds back waits in quarantine (202).
+/// Creates a dialog, or replaces one of the caller's. Search finds its summary. A dialog that the
+/// project's policy holds back waits in quarantine (202). An answer by a reasoning schema has to
+/// follow the schema (`GET /sgr/{schema}`); notes of a dialog that has succeeded are proposed.
 #[utoipa::path(
     post, path = "/dialogs", tag = "memory", request_body = CreateDialog,
     extensions(("x-access" = json!(Access::Permission(Permission::Propose)))),
@@ -42,6 +44,7 @@ pub async fn create_dialog(
         id: dialog.id,
         task_external_id: issue_reference::resolve_optional(&here, task).await?,
         developer: dialog.developer.map(Into::into),
+        principal: caller.name().to_owned(),
         saved_by: Some(caller.user),
         is_searchable: here.allows(Permission::Write),
         replaces_any: here.allows(Permission::Curate),
@@ -49,6 +52,10 @@ pub async fn create_dialog(
         distilled: dialog.distilled.map(Into::into),
         outcome: dialog.outcome,
         prompt_version: dialog.prompt_version.map(Into::into),
+        answer: dialog
+            .schema
+            .zip(dialog.answer)
+            .map(|(schema, answer)| DialogAnswer { schema: schema.into(), answer }),
     };
     let saved = mc_memory::save_dialog(&here.memory, &request, ReviewStatus::Unreviewed).await;
     let saved = saved.map_err(|error| match error {
@@ -58,8 +65,9 @@ pub async fn create_dialog(
         other => other.into(),
     })?;
     Ok(match saved {
-        SaveDialogOutcome::Kept(id) => {
-            (StatusCode::CREATED, Json(CreateDialogResponse { id })).into_response()
+        SaveDialogOutcome::Kept { id, proposals } => {
+            let proposals = proposals.into_iter().map(proposal).collect();
+            (StatusCode::CREATED, Json(CreateDialogResponse { id, proposals })).into_response()
         }
         SaveDialogOutcome::Quarantined(id) => {
             let reason =
@@ -69,6 +77,16 @@ pub async fn create_dialog(
             (StatusCode::ACCEPTED, Json(response)).into_response()
         }
     })
+}
+
+fn proposal(note: ProposedNote) -> DialogProposal {
+    let ProposedNote { kind, outcome } = note;
+    DialogProposal {
+        kind,
+        outcome: save::outcome(&outcome.decision),
+        id: outcome.decision.record(),
+        reason: outcome.reason,
+    }
 }
 
 /// Role and content of a message.

@@ -166,7 +166,7 @@ fn response(saved: SaveOutcome) -> SaveResponse {
     }
 }
 
-fn outcome(decision: &Decision) -> Outcome {
+pub(super) fn outcome(decision: &Decision) -> Outcome {
     match decision {
         Decision::Created(_) => Outcome::Created,
         Decision::Merged(_) => Outcome::Merged,

@@ -34,6 +34,7 @@ mod remote_models;
 mod repositories;
 mod search;
 mod service;
+mod sgr;
 mod task_comment;
 mod tasks;
 mod usage;

@@ -172,6 +172,7 @@ impl Operation<'_> {
                 "external_id" => project.tasks[0].name.as_str(),
                 "owner" => owner,
                 "name" => name,
+                "schema" => "own-0",
                 "handles" => "m1",
                 "path" => "/srv/app/models/cart.rb",
                 _ if spec["required"] != true => return None,

@@ -112,6 +112,13 @@ Examples:
   memory-copilot policy reset tokens --project shop
   memory-copilot policy apply policy.yaml --project shop";
 
+pub const SGR: &str = "\
+Examples:
+  memory-copilot sgr list --project shop
+  memory-copilot sgr show bugfix
+  memory-copilot sgr show bugfix --answer-schema
+  memory-copilot sgr set hotfix.yaml --project shop";
+
 pub const QUARANTINE: &str = "\
 Examples:
   memory-copilot quarantine list --project shop

@@ -26,6 +26,14 @@ pub enum ProjectsCommand {
         #[arg(long)]
         name: Option<String>,
     },
+    /// Show the tokens and the costs of chat models by day, and the rest of today's budget.
+    ChatUsage {
+        #[command(flatten)]
+        project: ProjectArg,
+        /// Number of days, 1 to 366.
+        #[arg(long, default_value_t = 30)]
+        days: u16,
+    },
     /// Rename a project. Its key stays, because clients are configured with it.
     Rename {
         #[command(flatten)]

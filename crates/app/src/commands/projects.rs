@@ -21,6 +21,11 @@ pub async fn run(command: ProjectsCommand, remote: &ApiClient, format: Format) -
                 format!("{}: you are its {}.", text(project, "key"), text(project, "role"))
             });
         }
+        ProjectsCommand::ChatUsage { project, days } => {
+            let days = days.to_string();
+            let usage = remote.get(&project.path("chat-usage")?, &[("days", &days)]).await?;
+            format.print(&usage, chat_usage);
+        }
         ProjectsCommand::Rename { project, name } => {
             let path = format!("/projects/{}", project.key()?);
             let project = remote.patch(&path, json!({ "name": name })).await?;
@@ -67,6 +72,24 @@ fn details(project: &Value) -> String {
         count("passages", "passages"),
         count("without vector", "pending_vectors"),
     ])
+}
+
+fn chat_usage(usage: &Value) -> String {
+    let header = ["day", "model", "role", "requests", "failed", "tokens", "cost"];
+    let table = output::page_table(usage, header, |day| {
+        let tokens = number(day, "prompt_tokens") + number(day, "completion_tokens");
+        [
+            text(day, "day").to_owned(),
+            one_line(day, "model"),
+            text(day, "role").to_owned(),
+            number(day, "request_count").to_string(),
+            number(day, "failed_count").to_string(),
+            tokens.to_string(),
+            format!("{:.4}", day["cost"].as_f64().unwrap_or_default()),
+        ]
+    });
+    let (used, budget) = (number(usage, "used_tokens"), number(usage, "budget_tokens"));
+    format!("{table}\n{used} of {budget} tokens of today (UTC) are used or reserved.")
 }
 
 pub async fn members(command: MembersCommand, remote: &ApiClient, format: Format) -> Result<()> {

@@ -69,7 +69,7 @@ pub struct ProjectPolicy {
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[schema(example = json!({
     "version": 1, "policy": Policy {
-        tokens: mc_domain::policy::TokenLimits { recall: 8_000 },
+        tokens: mc_domain::policy::TokenLimits { recall: 8_000, ..Default::default() },
         ..Policy::default()
     },
     "changed_by": "vera", "changed_at": "2026-11-20T10:00:00Z",

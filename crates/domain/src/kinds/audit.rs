@@ -53,6 +53,10 @@ vocabularies! {
         RepositoryRelocated = "repository.relocated",
         /// The project's policy was changed.
         PolicyChanged = "policy.changed",
+        /// A reasoning schema was created or replaced.
+        SgrSchemaSet = "sgr_schema.set",
+        /// A reasoning schema was deleted.
+        SgrSchemaDeleted = "sgr_schema.deleted",
         /// A user or a team got or lost a role.
         MemberChanged = "member.changed",
         /// A project was created.

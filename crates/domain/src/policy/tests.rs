@@ -26,6 +26,7 @@ fn each_broken_rule_names_its_setting() {
         (json!({"min_roles": {"save": "agent"}}), "min_roles.save"),
         (json!({"min_roles": {"publish": "viewer"}}), "min_roles.publish"),
         (json!({"tokens": {"recall": 95}}), "tokens.recall"),
+        (json!({"tokens": {"chat_per_day": 1_000_000_001_u32}}), "tokens.chat_per_day"),
         (json!({"allowed_commands": ["cargo test", ""]}), "allowed_commands[1]"),
         (json!({"allowed_commands": ["a\nb"]}), "allowed_commands[0]"),
         (json!({"notifications": {"webhook_url": "ftp://x"}}), "notifications.webhook_url"),

@@ -11,6 +11,8 @@ const DAYS_MAX: u16 = 3_650;
 const AUDIT_DAYS_MIN: u16 = 30;
 /// Allowed maximum sizes of a bundle, in tokens.
 pub(super) const RECALL_TOKENS: std::ops::RangeInclusive<u32> = 96..=32_000;
+/// Maximum of the daily tokens of chat models.
+const CHAT_TOKENS_MAX: u32 = 1_000_000_000;
 const COMMANDS_MAX: usize = 100;
 const COMMAND_CHARS: usize = 200;
 const CATEGORIES_MAX: usize = 200;
@@ -48,6 +50,10 @@ impl Policy {
         if !RECALL_TOKENS.contains(&self.tokens.recall) {
             let (min, max) = (RECALL_TOKENS.start(), RECALL_TOKENS.end());
             return invalid("tokens.recall", format!("must be from {min} to {max}"));
+        }
+        if self.tokens.chat_per_day > CHAT_TOKENS_MAX {
+            let rule = format!("must be at most {CHAT_TOKENS_MAX}");
+            return invalid("tokens.chat_per_day", rule);
         }
         check_commands(&self.allowed_commands)?;
         match &self.notifications.webhook_url {

@@ -5,7 +5,10 @@ use std::ops::Deref;
 
 use mc_domain::UntrustedText;
 use rmcp::ErrorData;
-use rmcp::model::{ContentBlock, ErrorCode, Resource, ResourceContents};
+use rmcp::model::{
+    ContentBlock, ErrorCode, GetPromptResult, Prompt, PromptArgument, PromptMessage, Resource,
+    ResourceContents, Role,
+};
 use serde_json::{Number, json};
 
 use super::CAUTION;
@@ -85,6 +88,12 @@ impl ModelText {
         self
     }
 
+    /// Appends a text for a model.
+    pub fn append(&mut self, text: &Self) -> &mut Self {
+        self.0.push_str(&text.0);
+        self
+    }
+
     /// Returns the text as content of a tool result.
     pub fn into_block(self) -> ContentBlock {
         ContentBlock::text(self.0)
@@ -103,6 +112,25 @@ impl ModelText {
     /// Adds the text to a resource as its description.
     pub fn into_description_of(self, resource: Resource) -> Resource {
         resource.with_description(self.0)
+    }
+
+    /// Returns a prompt of this name.
+    pub fn into_prompt(
+        self,
+        title: Option<Self>,
+        description: Option<Self>,
+        arguments: Vec<PromptArgument>,
+    ) -> Prompt {
+        let prompt = Prompt::new(self.0, description.map(|text| text.0), Some(arguments));
+        match title {
+            Some(title) => prompt.with_title(title.0),
+            None => prompt,
+        }
+    }
+
+    /// Returns the text as the content of a prompt, a message of the user.
+    pub fn into_prompt_result(self) -> GetPromptResult {
+        GetPromptResult::new(vec![PromptMessage::new_text(Role::User, self.0)])
     }
 
     /// Returns the error for invalid parameters of a method.

@@ -65,7 +65,7 @@ async fn release_dialog(
     request: SaveDialog,
 ) -> Result<ReleaseResponse, Error> {
     match save_dialog(ctx, &request, ReviewStatus::Released(id)).await? {
-        SaveDialogOutcome::Kept(dialog) => Ok(by_person("kept", dialog)),
+        SaveDialogOutcome::Kept { id, .. } => Ok(by_person("kept", id)),
         SaveDialogOutcome::Quarantined(_) => Err(Error::NotReleased("it was quarantined".into())),
     }
 }

@@ -6,6 +6,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod chat_models;
 mod dialogs;
 mod duplicates;
 mod edited_code;

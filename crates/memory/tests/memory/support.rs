@@ -117,6 +117,7 @@ impl World {
     /// Returns a dialog with one message of the assistant.
     pub fn dialog(&self, task: Option<&str>, said: &str) -> SaveDialog {
         SaveDialog {
+            principal: "ann".into(),
             saved_by: None,
             is_searchable: true,
             replaces_any: true,
@@ -128,13 +129,14 @@ impl World {
             distilled: None,
             outcome: None,
             prompt_version: None,
+            answer: None,
         }
     }
 
     /// Saves a dialog that is not quarantined.
     pub async fn kept(&self, dialog: &SaveDialog) -> DialogId {
         match save_dialog(&self.ctx, dialog, ReviewStatus::Unreviewed).await.unwrap() {
-            SaveDialogOutcome::Kept(id) => id,
+            SaveDialogOutcome::Kept { id, .. } => id,
             SaveDialogOutcome::Quarantined(id) => panic!("held as {id}"),
         }
     }

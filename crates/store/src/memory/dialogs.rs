@@ -2,6 +2,7 @@
 
 use mc_domain::{DialogId, DialogOutcome, ProjectId, QuarantineItemId, TaskId, UserId};
 use mc_sanitizer::Sanitized;
+use serde_json::Value;
 
 use crate::{Result, Store, Tx};
 
@@ -31,12 +32,45 @@ pub struct NewDialog<'a> {
     pub outcome: Option<DialogOutcome>,
     /// Version of the system prompt used in it; `None` keeps the stored one.
     pub prompt_version: Option<&'a Sanitized>,
+    /// The answer by a reasoning schema; `None` keeps the stored one.
+    pub answer: Option<&'a NewAnswer>,
     /// Whether search may find the dialog, which then has a passage.
     pub is_searchable: bool,
     /// The author; the transaction's principal if absent.
     pub saved_by: Option<UserId>,
     /// Whether it may replace another author's dialog.
     pub replaces_any: bool,
+}
+
+/// An answer by a reasoning schema.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewAnswer {
+    /// Name of the schema.
+    pub schema: String,
+    /// Its fields with content, by name.
+    pub fields: Vec<(String, AnswerField)>,
+}
+
+/// The content of a field of an answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AnswerField {
+    /// A text.
+    Text(Sanitized),
+    /// A list of texts.
+    List(Vec<Sanitized>),
+}
+
+impl NewAnswer {
+    fn to_json(&self) -> Value {
+        let field = |(name, field): &(String, AnswerField)| {
+            let value = match field {
+                AnswerField::Text(text) => text.as_str().into(),
+                AnswerField::List(items) => items.iter().map(Sanitized::as_str).collect(),
+            };
+            (name.clone(), value)
+        };
+        Value::Object(self.fields.iter().map(field).collect())
+    }
 }
 
 /// Writes a dialog. Returns `false` if the id belongs to another project, or to another author and
@@ -49,14 +83,16 @@ pub async fn put(tx: &mut Tx, project: ProjectId, dialog: &NewDialog<'_>) -> Res
         .collect();
     tx.has_changed(sqlx::query!(
         "insert into dialogs (id, project_id, task_id, developer, messages, distilled, saved_by,
-             is_searchable, outcome, prompt_version)
-         values ($1, $2, $3, $4, $5, $6, $7, $9, $10, $11)
+             is_searchable, outcome, prompt_version, sgr_schema, sgr_answer)
+         values ($1, $2, $3, $4, $5, $6, $7, $9, $10, $11, $12, $13)
          on conflict (id) do update set
              task_id = coalesce(excluded.task_id, dialogs.task_id),
              developer = coalesce(excluded.developer, dialogs.developer),
              messages = excluded.messages, distilled = excluded.distilled,
              outcome = coalesce(excluded.outcome, dialogs.outcome),
              prompt_version = coalesce(excluded.prompt_version, dialogs.prompt_version),
+             sgr_schema = coalesce(excluded.sgr_schema, dialogs.sgr_schema),
+             sgr_answer = coalesce(excluded.sgr_answer, dialogs.sgr_answer),
              saved_by = excluded.saved_by, is_searchable = excluded.is_searchable,
                  updated_at = now(), sent_at = now()
          where dialogs.project_id = excluded.project_id
@@ -65,13 +101,15 @@ pub async fn put(tx: &mut Tx, project: ProjectId, dialog: &NewDialog<'_>) -> Res
         project.0,
         dialog.task.map(|id| id.0),
         dialog.developer.map(Sanitized::as_str),
-        serde_json::Value::Array(messages),
+        Value::Array(messages),
         dialog.distilled.as_str(),
         dialog.saved_by.or(tx.principal()).map(|user| user.0),
         dialog.replaces_any,
         dialog.is_searchable,
         dialog.outcome.map(DialogOutcome::as_str),
-        dialog.prompt_version.map(Sanitized::as_str)
+        dialog.prompt_version.map(Sanitized::as_str),
+        dialog.answer.map(|answer| answer.schema.as_str()),
+        dialog.answer.map(NewAnswer::to_json)
     ))
     .await
 }

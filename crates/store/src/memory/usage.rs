@@ -113,8 +113,12 @@ pub(crate) async fn prune(tx: &mut Tx, project: ProjectId, days: u16) -> Result<
                    and saved_at < now() - make_interval(days => $2) returning 1),
            sessions as (
                delete from client_sessions where project_id = $1
+                   and started_at < now() - make_interval(days => $2) returning 1),
+           chats as (
+               delete from chat_requests where project_id = $1
                    and started_at < now() - make_interval(days => $2) returning 1)
-           select (select count(*) from saves) + (select count(*) from sessions) as "count!""#,
+           select (select count(*) from saves) + (select count(*) from sessions)
+               + (select count(*) from chats) as "count!""#,
         project.0,
         i32::from(days)
     )

@@ -72,6 +72,9 @@ insert into client_sessions (project_id, user_id, id, started_at)
 values (:project, gen_random_uuid(), gen_random_uuid(), now());
 insert into read_counts (project_id, user_id, kind, hour, count)
 values (:project, gen_random_uuid(), 'search', now(), 1);
+insert into chat_requests (id, project_id, model, role, reserved_tokens)
+values (gen_random_uuid(), :project, 'm', 'judge', 1);
+insert into sgr_schemas (project_id, name, source) values (:project, 'bugfix', 'secret: step');
 insert into pull_request_file_lists (pull_request_id, project_id, head_sha)
 select id, project_id, 'a' from pull_requests where project_id = :project;
 insert into pull_request_files (pull_request_id, project_id, path, status, diff)

@@ -103,6 +103,14 @@ pub fn text(n: usize, mark: &str) -> String {
     )
 }
 
+/// Returns the file of a reasoning schema with a mark.
+fn sgr_schema(n: usize, mark: &str) -> String {
+    let description = text(n, mark);
+    format!(
+        "schema: own-{n}\ndescription: '{description}'\nsteps: [{{name: Think, output: idea}}]\n"
+    )
+}
+
 /// All of it as statements. The order is that of the references between the tables.
 pub fn sql(rng: &mut StdRng, projects: &[Project], teams: &[Team], model: i16) -> String {
     let mut rows = Rows::default();
@@ -391,6 +399,14 @@ fn used(rows: &mut Rows, project: &Project) {
     );
     rows.each("read_counts (project_id, user_id, kind, hour, count)", &project.bundles, |_, _| {
         row![p, user, "search", Plain("now()"), Plain(1)]
+    });
+    rows.each(
+        "chat_requests (id, project_id, model, role, reserved_tokens)",
+        &project.bundles,
+        |_, Thing { id, mark, .. }| row![*id, p, format!("m {mark}"), "judge", Plain(1)],
+    );
+    rows.each("sgr_schemas (project_id, name, source)", &project.bundles, |n, one| {
+        row![p, format!("own-{n}"), sgr_schema(n, &one.mark)]
     });
     rows.each(
         "ingest_runs (id, project_id, repository_id, status, files_total, last_error)",

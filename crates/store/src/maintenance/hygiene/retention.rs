@@ -11,7 +11,8 @@ use crate::{Result, Tx, ci_results, doc_parts, pull_requests, quarantine, usage,
 pub enum RetentionCategory {
     /// Bundles with their items and feedback.
     Bundles,
-    /// Outcomes of saves, sessions of clients, and counts of reads; kept as long as bundles.
+    /// Outcomes of saves, sessions of clients, counts of reads, and requests to chat models; kept
+    /// as long as bundles.
     UsageData,
     /// Deleted and superseded records, which are purged.
     DeletedRecords,

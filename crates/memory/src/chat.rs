@@ -1,0 +1,141 @@
+//! Chat models as a project may use them: its policy and its daily budget decide.
+
+use std::sync::Arc;
+
+use mc_chat::{ChatModel, ChatModels, ChatRequest, Completion, Failure, ModelRole, Price, Usage};
+use mc_domain::policy::AllowedModels;
+use mc_domain::{Classified, ErrorKind, Policy, ProjectId};
+use mc_store::Store;
+use mc_store::chat_requests::{self, ChatRequestEnd, ChatRequestId, NewChatRequest, Reservation};
+
+/// Reason why a project gets no completion.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The project's policy allows no such model.
+    #[error(
+        "the project's policy allows chat models {allowed:?} (`models.chat`), and {model} is not \
+         among them; change the policy, or configure another model with the role {role}"
+    )]
+    NotAllowed {
+        /// Name of the model in the configuration.
+        model: String,
+        /// Its role.
+        role: ModelRole,
+        /// The policy.
+        allowed: &'static str,
+    },
+    /// The project's tokens of the day do not suffice.
+    #[error(
+        "the project has used {used_tokens} of its {budget} chat tokens of today, and the request \
+         may need {requested}; wait until 00:00 UTC, or raise `tokens.chat_per_day` of its policy"
+    )]
+    BudgetSpent {
+        /// Tokens of the day that are used or reserved.
+        used_tokens: u64,
+        /// Tokens of the day that the policy allows.
+        budget: u64,
+        /// The most tokens that the request may use.
+        requested: u64,
+    },
+    /// No model answered.
+    #[error(transparent)]
+    Model(#[from] mc_chat::Error),
+    /// The database failed.
+    #[error(transparent)]
+    Store(#[from] mc_store::Error),
+}
+
+impl Classified for Error {
+    fn kind(&self) -> ErrorKind {
+        match self {
+            Self::NotAllowed { .. } => ErrorKind::Forbidden,
+            Self::BudgetSpent { .. } => ErrorKind::RateLimited,
+            Self::Model(error) => error.kind(),
+            Self::Store(error) => error.kind(),
+        }
+    }
+}
+
+/// The chat models of the service, on behalf of one project. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct ProjectChat {
+    models: Arc<ChatModels>,
+    /// The store in the context of the project, or of a worker.
+    store: Store,
+    project: ProjectId,
+    allowed: AllowedModels,
+    /// Tokens of one day.
+    budget: u64,
+}
+
+impl ProjectChat {
+    /// Creates the access of a project with this policy. `store` may write its rows.
+    pub fn new(models: Arc<ChatModels>, store: Store, project: ProjectId, policy: &Policy) -> Self {
+        let budget = u64::from(policy.tokens.chat_per_day);
+        Self { models, store, project, allowed: policy.models.chat, budget }
+    }
+
+    /// Returns the model with a role, if one is configured and the policy allows it.
+    pub fn model(&self, role: ModelRole) -> Result<&Arc<ChatModel>, Error> {
+        let model = self.models.with_role(role)?;
+        if self.allowed.allow(!model.is_local()) {
+            return Ok(model);
+        }
+        let (model, allowed) = (model.name().to_owned(), self.allowed.as_str());
+        Err(Error::NotAllowed { model, role, allowed })
+    }
+
+    /// Requests a completion from the model with a role. Its tokens are reserved before, and
+    /// recorded after it, with their cost. If the future is dropped, they stay reserved: the
+    /// provider may charge for them.
+    pub async fn complete(
+        &self,
+        role: ModelRole,
+        request: &ChatRequest,
+    ) -> Result<Completion, Error> {
+        let model = self.model(role)?;
+        let reserved = self.reserve(model, role, request).await?;
+        let completion = model.complete(request).await;
+        self.record(reserved, model.price(), &completion).await?;
+        Ok(completion.map_err(|failure| failure.error)?)
+    }
+
+    async fn reserve(
+        &self,
+        model: &ChatModel,
+        role: ModelRole,
+        request: &ChatRequest,
+    ) -> Result<ChatRequestId, Error> {
+        let requested = model.max_tokens(request);
+        let request =
+            NewChatRequest { model: model.name(), role: role.as_str(), reserved_tokens: requested };
+        let mut tx = self.store.begin().await?;
+        match chat_requests::reserve(&mut tx, self.project, self.budget, &request).await? {
+            Reservation::Reserved(id) => {
+                tx.commit().await?;
+                Ok(id)
+            }
+            Reservation::Spent { used_tokens } => {
+                Err(Error::BudgetSpent { used_tokens, budget: self.budget, requested })
+            }
+        }
+    }
+
+    async fn record(
+        &self,
+        id: ChatRequestId,
+        price: Price,
+        completion: &Result<Completion, Failure>,
+    ) -> Result<(), Error> {
+        let (usage, error) = match completion {
+            Ok(completion) => (completion.usage, None),
+            Err(failure) => (failure.usage, Some(failure.kind().as_str())),
+        };
+        let Usage { prompt_tokens, completion_tokens } = usage;
+        let cost = price.of(usage);
+        let end = ChatRequestEnd { prompt_tokens, completion_tokens, cost, error };
+        let mut tx = self.store.begin().await?;
+        chat_requests::complete(&mut tx, id, &end).await?;
+        Ok(tx.commit().await?)
+    }
+}
