@@ -18,7 +18,9 @@ async fn official_client_gets_a_prompt_and_its_answer_becomes_proposals() {
 
     let mut client = Command::new("python3");
     client.arg(script("reason.py")).env("PYTHONPATH", cache().join("mcp-client"));
-    client.envs(service.environment());
+    for (name, value) in service.environment() {
+        client.env(name, value);
+    }
     client.arg(binary()).args(["shop", &service.url]).arg(service.data_dir.join("token"));
     let output = client.output().expect("python3 runs");
     let errors = String::from_utf8_lossy(&output.stderr);

@@ -129,7 +129,8 @@ fn job_context(config: &Config, node: &Node, store: &Store) -> Result<JobContext
     };
     let ActiveModel { model, is_remote, .. } = node.models.current();
     let embedding = Embedding { model, is_remote };
-    Ok(JobContext { store: store.clone(), sync, embedding, settings: config.jobs.settings()? })
+    let (chat, settings) = (Arc::clone(&node.chat), config.jobs.settings()?);
+    Ok(JobContext { store: store.clone(), sync, embedding, chat, settings })
 }
 
 fn index_settings(config: &Config) -> Result<IndexSettings> {

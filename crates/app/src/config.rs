@@ -37,6 +37,9 @@ const DEFAULT_CONNECTIONS_MAX: u32 = 32;
 /// Accepted values of `redis.timeout_ms`.
 const REDIS_TIMEOUT_MS: RangeInclusive<u64> = 1..=5_000;
 
+/// Accepted values of `judge.wait_ms`: a request ends after 30 seconds.
+const JUDGE_WAIT_MS: RangeInclusive<u64> = 0..=20_000;
+
 /// The defaults, with the documentation of every key.
 const DEFAULTS: &str = include_str!("../../../config/memory-copilot.yaml");
 
@@ -54,6 +57,7 @@ pub struct Config {
     pub redis: Redis,
     pub embedding: Embedding,
     pub chat: ChatSettings,
+    pub judge: Judge,
     pub ingest: Ingest,
     pub connectors: Connectors,
     pub jobs: Jobs,
@@ -144,6 +148,13 @@ impl Config {
             "database.max_connections is {}; the service needs {MIN_CONNECTIONS} or more, or 0 to \
              choose by the number of cores",
             self.database.max_connections
+        );
+        ensure!(
+            JUDGE_WAIT_MS.contains(&self.judge.wait_ms),
+            "judge.wait_ms is {}; set it to {} to {} ms: a save waits so long for a chat model",
+            self.judge.wait_ms,
+            JUDGE_WAIT_MS.start(),
+            JUDGE_WAIT_MS.end()
         );
         ensure!(
             REDIS_TIMEOUT_MS.contains(&self.redis.timeout_ms),

@@ -47,7 +47,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use api_client::ApiClient;
-use cli::{Cli, Command, ConfigCommand};
+use cli::{Cli, Command, ConfigCommand, EvalArgs, EvalCommand};
 use commands::ingest::Interrupted;
 use config::Config;
 use output::Format;
@@ -154,6 +154,9 @@ async fn run(cli: Cli, config: Config) -> Result<()> {
         Command::Tool(call) => commands::tool::run(call, remote, format).await,
         Command::Export(args) => commands::export::run(args, &remote, format).await,
         Command::Import(args) => commands::import::run(args, &remote, format).await,
+        Command::Eval(EvalArgs { command: Some(EvalCommand::Judge(args)), .. }) => {
+            commands::eval::judge::run(&args, &config, format).await
+        }
         Command::Eval(args) => commands::eval::run(args, &remote, format).await,
         Command::Login(args) => {
             commands::login::run(args, &remote, &config, cancelled_on_signals).await

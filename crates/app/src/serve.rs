@@ -7,6 +7,7 @@ mod key_ownership;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
 use mc_accounts::{SignIn, SignInSettings, tokens};
@@ -98,7 +99,7 @@ async fn serve(
     };
     warm_up(&search);
     let memory = MemoryContext::new(search.clone(), Arc::clone(&node.encryptor))
-        .with_chat_models(Arc::clone(&node.chat));
+        .with_chat_models(Arc::clone(&node.chat), Duration::from_millis(config.judge.wait_ms));
     let sign_in = sign_in(config, store, &node.encryptor).await?;
     let rate_limits = redis::rate_limits(node.redis.as_ref(), &node.encryptor);
     let services = BackgroundServices {

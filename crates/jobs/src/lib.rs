@@ -6,6 +6,7 @@ mod fetch_pull_request_files;
 mod hygiene;
 mod index_repository;
 mod job;
+mod judge_record;
 pub mod manage;
 mod post_task_comment;
 mod process_delivery;
@@ -16,6 +17,9 @@ mod settings;
 mod sync_integration;
 mod workers;
 
+use std::sync::Arc;
+
+use mc_chat::ChatModels;
 use mc_store::Store;
 use tokio_util::sync::CancellationToken;
 
@@ -25,6 +29,7 @@ pub use hygiene::{Embedding, RunHygieneTask, ScheduleHygiene, request_run};
 use index_repository::{IndexContext, RescueIndexRuns};
 pub use index_repository::{IndexRepository, IndexSettings};
 pub use job::{BackgroundJob, JobError, enqueue};
+pub use judge_record::JudgeRecord;
 pub use post_task_comment::PostTaskComment;
 pub use process_delivery::ProcessDelivery;
 pub use schedule::Schedule;
@@ -42,6 +47,8 @@ pub struct JobContext {
     pub sync: SyncContext,
     /// The active embedding model.
     pub embedding: Embedding,
+    /// The configured chat models.
+    pub chat: Arc<ChatModels>,
     /// Settings of the job kinds.
     pub settings: JobSettings,
 }
@@ -61,6 +68,7 @@ pub fn workers(queue: Store, context: &JobContext) -> WorkerPool {
         .register::<ScheduleSyncs>(context.clone())
         .register::<SyncIntegration>(context.clone())
         .register::<PostTaskComment>(context.clone())
+        .register::<JudgeRecord>(context.clone())
         .register::<FetchPullRequestFiles>(context.clone())
         .register::<RunHygieneTask>(context.clone())
         .register::<ScheduleHygiene>(context.clone())

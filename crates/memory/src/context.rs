@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use mc_chat::ChatModels;
 use mc_crypto::Encryptor;
@@ -33,6 +34,8 @@ pub struct MemoryContext {
     pub encryptor: Arc<Encryptor>,
     /// The configured chat models.
     chat_models: Arc<ChatModels>,
+    /// How long a save waits for the chat model that judges it.
+    pub(crate) judge_wait: Duration,
     /// Session of the caller, if there is one.
     pub(crate) session: Option<ClientSession>,
     pub(crate) writes: WriteQueue<Save>,
@@ -54,6 +57,7 @@ impl MemoryContext {
             policy: Arc::default(),
             encryptor,
             chat_models: Arc::default(),
+            judge_wait: Duration::ZERO,
             session: None,
             writes: WriteQueue::new(concurrency),
             bundles: WriteQueue::new(concurrency),
@@ -64,10 +68,11 @@ impl MemoryContext {
         }
     }
 
-    /// Returns the context with these chat models; it has none before.
+    /// Returns the context with these chat models; it has none before. A save waits for the one that
+    /// judges it at most `judge_wait`.
     #[must_use]
-    pub fn with_chat_models(self, chat_models: Arc<ChatModels>) -> Self {
-        Self { chat_models, ..self }
+    pub fn with_chat_models(self, chat_models: Arc<ChatModels>, judge_wait: Duration) -> Self {
+        Self { chat_models, judge_wait, ..self }
     }
 
     /// Returns the context with a store that acts for a caller in a project

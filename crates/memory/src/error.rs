@@ -191,6 +191,9 @@ pub enum Error {
          service's log for the cause"
     )]
     Panicked,
+    /// A chat model gave no answer, or may not be used.
+    #[error(transparent)]
+    Chat(#[from] crate::chat::Error),
     /// The database failed.
     #[error(transparent)]
     Store(#[from] mc_store::Error),
@@ -239,6 +242,7 @@ impl Error {
                 (ErrorKind::Conflict, "schema")
             }
             Self::InvalidAnswer(_) => (ErrorKind::Invalid, "answer"),
+            Self::Chat(error) => (error.kind(), ""),
             Self::Store(error) => (error.kind(), ""),
             Self::Search(error) => (error.kind(), ""),
         }

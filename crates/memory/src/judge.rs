@@ -1,5 +1,6 @@
-//! The judge: decides by simhash, cosine and words, without a model, whether a note becomes a new
-//! record, merges into a known one, or replaces some. The flow of [`judge()`]:
+//! The judge: decides by simhash, cosine and words whether a note becomes a new record, merges into
+//! a known one, or replaces some. A chat model may give its opinion before ([`model`]). The flow of
+//! [`judge()`]:
 //!
 //! 1. Before it, [`reject`] drops notes that say too little.
 //! 2. A `Pair` compares the note with each known record ([`compare()`]): equal hash, or words,
@@ -8,8 +9,11 @@
 //!    [`MERGE_COSINE_MIN`], makes the note a duplicate: `Action::Merge`.
 //! 4. `replaced` finds the records that the note names, or contradicts in its sender's words.
 //! 5. `contradicted` finds a record that cannot hold together with the note and is not replaced.
+//! 6. `Verdict::revise` applies the opinion of a model, within the limits of these rules.
 
 pub mod compare;
+pub mod evaluation;
+pub mod model;
 pub mod note;
 mod note_cache;
 mod usefulness;
@@ -19,6 +23,7 @@ use std::sync::Arc;
 use mc_domain::{RecordId, RecordKind};
 
 pub use compare::{Comparison, Difference, compare};
+pub use model::{Doubt, Verdict};
 pub use note::ParsedNote;
 pub(crate) use note_cache::NoteCache;
 pub use usefulness::{Evidence, Reject, reject, usefulness};
@@ -57,6 +62,8 @@ pub struct Candidate {
     pub supersedes: Option<RecordId>,
     /// Score by [`usefulness`], 0 to 1.
     pub usefulness: f32,
+    /// The opinion of a chat model, if one was asked.
+    pub verdict: Option<Verdict>,
 }
 
 /// A live record that the note may duplicate.
@@ -83,9 +90,20 @@ pub enum Action {
     Merge {
         /// Id of the record that takes over the note.
         into: RecordId,
-        /// Whether the content hashes are equal.
-        exact: bool,
+        /// Why both are the same.
+        basis: MergeBasis,
     },
+}
+
+/// Why a note and a record are the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MergeBasis {
+    /// Their content hashes are equal.
+    Hash,
+    /// Their words and vectors agree.
+    Words,
+    /// A chat model finds so, and no rule objects.
+    Model,
 }
 
 /// The judge's decision with its reasons.
@@ -101,6 +119,8 @@ pub struct Judgment {
     pub reason: String,
     /// The scores behind the decision.
     pub scores: Scores,
+    /// Why a chat model would not keep the note, if it would not.
+    pub doubt: Option<Doubt>,
 }
 
 impl Judgment {
@@ -184,10 +204,18 @@ pub fn judge(incoming: &Candidate, known: &[Known]) -> Judgment {
     let scores = scores(&pairs, duplicate, incoming.usefulness);
     let reason = reason(incoming, &pairs, duplicate, &replaced);
     let action = match duplicate {
-        Some(pair) => Action::Merge { into: pair.known.id, exact: pair.exact },
+        Some(pair) => {
+            let basis = if pair.exact { MergeBasis::Hash } else { MergeBasis::Words };
+            Action::Merge { into: pair.known.id, basis }
+        }
         None => Action::Create,
     };
-    Judgment { action, supersede: replaced, contradicts, reason, scores }
+    let judgment =
+        Judgment { action, supersede: replaced, contradicts, reason, scores, doubt: None };
+    match &incoming.verdict {
+        Some(verdict) => verdict.revise(judgment, incoming, &pairs),
+        None => judgment,
+    }
 }
 
 /// Whether notes of two kinds can be one record: statements, or both examples or links.
@@ -264,7 +292,10 @@ fn is_contradiction(difference: &Difference, note: &ParsedNote, known: &ParsedNo
             };
             lacks(note, known) && lacks(known, note)
         }
-        Difference::Quote(_) | Difference::Words(..) | Difference::Extent => false,
+        Difference::Quote(_)
+        | Difference::Words(..)
+        | Difference::Extent
+        | Difference::Statement => false,
     }
 }
 

@@ -17,6 +17,7 @@ pub mod export;
 mod feedback;
 mod handles;
 pub mod judge;
+mod judge_again;
 pub mod normalize;
 mod paths;
 mod project_context;
@@ -49,6 +50,7 @@ pub use dialogs::{
 pub use error::Error;
 pub use feedback::{FeedbackReport, feedback};
 pub use handles::{NamedBundle, named_bundle};
+pub use judge_again::{Rejudged, judge_again};
 pub use paths::resolve_path;
 pub use project_context::ProjectContext;
 pub use recall::{MAX_CHANGES, PastChanges, RecallRequest, past_changes, recall};

@@ -5,9 +5,10 @@
 //! 2. `apply_policy` accepts, quarantines or rejects the texts, and [`judge::reject`] drops notes
 //!    that say too little.
 //! 3. `prepare::prepare` checks citations, embeds the text and computes what the judge compares.
-//! 4. `write::judge_and_write` finds similar records and lets [`judge::judge`] decide: create,
+//! 4. `opinion::ask` may ask a chat model about it, before the transaction and for a limited time.
+//! 5. `write::judge_and_write` finds similar records and lets [`judge::judge`] decide: create,
 //!    merge or supersede. `batch::create_batch` does this for several plain saves at once.
-//! 5. `apply` (new records) and `merge` (duplicates) write it; `SaveOutcome::of_written` reports.
+//! 6. `apply` (new records) and `merge` (duplicates) write it; `SaveOutcome::of_written` reports.
 //!
 //! The TTL of a new record is decided in `prepare::decide_ttl`, of a merged one in
 //! `merge::merged_ttl`, of a proposal in `write::proposal_ttl`.
@@ -16,6 +17,7 @@ mod apply;
 mod batch;
 mod long_text;
 mod merge;
+mod opinion;
 mod outcome;
 mod prepare;
 mod report;
@@ -38,6 +40,8 @@ use crate::quarantine::{self, QuarantineRequest};
 use crate::{Error, MemoryContext, judge, usage_log, uses};
 pub(crate) use apply::passage_of;
 pub(crate) use merge::{CITATIONS_MAX, is_same_place, merged_kind, union_capped};
+use opinion::Opinion;
+pub(crate) use opinion::verdict;
 use outcome::not_kept;
 pub use outcome::{Decision, SaveOutcome};
 pub(crate) use prepare::default_ttl;
@@ -45,7 +49,7 @@ use prepare::{Filtered, Prepared, decide_ttl, prepare};
 pub use request::SaveRequest;
 use sanitize::SanitizedRequest;
 pub(crate) use sanitize::sanitize_citation;
-pub(crate) use write::Save;
+pub(crate) use write::{NEARNESS, Save};
 
 /// Longest content of a record, in characters.
 pub const CONTENT_MAX_CHARS: usize = distill::WHOLE_MAX_CHARS;
@@ -98,7 +102,9 @@ async fn decide_and_write(
         return Ok(outcome);
     }
     let (store, notes) = (ctx.store.clone(), ctx.notes.clone());
-    let save = Save { store, request: request.clone(), prepared, dialog, notes };
+    let opinion = Opinion::default();
+    let mut save = Save { store, request: request.clone(), prepared, dialog, notes, opinion };
+    save.opinion = opinion::ask(ctx, &save).await;
     let (written, Save { prepared, .. }) = ctx.writes.write(save).await;
     let written = written?;
     let cites = uses::cites(&prepared.text, &prepared.body.meta, &prepared.citations);

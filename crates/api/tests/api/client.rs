@@ -257,7 +257,7 @@ impl TestApi {
         let ActiveModel { model, is_remote, .. } = self.state.memory.search.models.current();
         let embedding = Embedding { model, is_remote };
         let (store, settings) = (self.background().clone(), JobSettings::default());
-        JobContext { store, sync, embedding, settings }
+        JobContext { store, sync, embedding, chat: Arc::default(), settings }
     }
 
     async fn send(&self, method: &str, path: &str, body: Body) -> Answer {

@@ -19,7 +19,7 @@ fn extension(name: &str, parent: &str, output: &str) -> Value {
     file(&format!("schema: {name}\nextends: {parent}\nsteps:\n{step}\n"))
 }
 
-fn dialog(schema: &str, answer: Value) -> Value {
+fn dialog(schema: &str, answer: &Value) -> Value {
     json!({
         "project_key": "shop", "schema": schema, "answer": answer, "outcome": "succeeded",
         "prompt_version": "7", "messages": [{"role": "user", "content": "Why is the delay nil?"}],
@@ -160,22 +160,22 @@ async fn an_answer_that_lacks_a_field_is_rejected_by_its_name() {
     let with = |field: &str, value: Value| {
         let mut answer = bugfix();
         answer[field] = value;
-        dialog("bugfix", answer)
+        dialog("bugfix", &answer)
     };
     let mut incomplete = bugfix();
     incomplete.as_object_mut().unwrap().remove("plan_steps");
-    let mut without_answer = dialog("bugfix", bugfix());
+    let mut without_answer = dialog("bugfix", &bugfix());
     without_answer.as_object_mut().unwrap().remove("answer");
-    let mut without_schema = dialog("bugfix", bugfix());
+    let mut without_schema = dialog("bugfix", &bugfix());
     without_schema.as_object_mut().unwrap().remove("schema");
     for (body, field) in [
-        (dialog("bugfix", incomplete), "answer.plan_steps"),
+        (dialog("bugfix", &incomplete), "answer.plan_steps"),
         (with("rationale", json!("  ")), "answer.rationale"),
         (with("checks", json!("one")), "answer.checks"),
         (with("checks", json!(["ok", 7])), "answer.checks[1]"),
         (with("code_diff", json!("no diff")), "answer.code_diff"),
         (with("extra", json!(SECRET)), "answer.extra"),
-        (dialog("bugfix", json!([1])), "answer"),
+        (dialog("bugfix", &json!([1])), "answer"),
         (without_answer, "answer"),
         (without_schema, "schema"),
     ] {
@@ -183,7 +183,7 @@ async fn an_answer_that_lacks_a_field_is_rejected_by_its_name() {
         assert_eq!(rejected.fault(422), field, "{:?}", rejected.body);
         assert!(!rejected.body.to_string().contains(SECRET), "{:?}", rejected.body);
     }
-    assert_eq!(api.post("/dialogs", dialog("hotfix", bugfix())).await.fault(404), "schema");
+    assert_eq!(api.post("/dialogs", dialog("hotfix", &bugfix())).await.fault(404), "schema");
     assert_eq!(api.text("select count(*)::text from dialogs").await, "0");
 }
 
@@ -192,7 +192,7 @@ async fn a_finished_answer_is_stored_by_fields_and_proposes_its_notes_once() {
     let api = TestApi::start().await;
     let mut answer = bugfix();
     answer["relevant_facts"] = json!([format!("The token is {SECRET}")]);
-    let stored = api.post("/dialogs", dialog("bugfix", answer.clone())).await;
+    let stored = api.post("/dialogs", dialog("bugfix", &answer)).await;
     assert_eq!(stored.status, 201);
     let first = stored.ok();
     assert_eq!(outcomes(&first), [("fact", "proposed"), ("fewshot", "proposed")]);
@@ -204,7 +204,7 @@ async fn a_finished_answer_is_stored_by_fields_and_proposes_its_notes_once() {
     assert!(row.starts_with("bugfix 7 Convert the unit"), "{row}");
     assert!(row.contains("[secret:github-token]") && !row.contains(SECRET), "{row}");
 
-    let mut again = dialog("bugfix", answer);
+    let mut again = dialog("bugfix", &answer);
     again["id"] = first["id"].clone();
     let again = api.post("/dialogs", again).await.ok();
     let ids = |response: &Value| -> Vec<Value> {
@@ -222,7 +222,7 @@ async fn a_finished_answer_is_stored_by_fields_and_proposes_its_notes_once() {
 async fn an_answer_without_success_proposes_nothing() {
     let api = TestApi::start().await;
     for outcome in [json!("failed"), json!("abandoned"), Value::Null] {
-        let mut body = dialog("bugfix", bugfix());
+        let mut body = dialog("bugfix", &bugfix());
         body["outcome"] = outcome;
         let stored: Answer = api.post("/dialogs", body).await;
         assert!(stored.ok().get("proposals").is_none());

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, Subcommand};
 
 use super::{PatternArgs, ProjectArg};
 
@@ -158,9 +158,33 @@ impl ImportFormat {
     }
 }
 
+/// Subcommands of `eval`.
+#[derive(Debug, Subcommand)]
+pub enum EvalCommand {
+    /// Measure the judge of saves on labeled notes and pairs, without the service.
+    Judge(EvalJudgeArgs),
+}
+
+/// Arguments of `eval judge`.
+#[derive(Debug, Args)]
+pub struct EvalJudgeArgs {
+    /// JSON Lines, such as tests/judge/golden.jsonl of the repository.
+    pub file: PathBuf,
+    /// Only rows of this split.
+    #[arg(long)]
+    pub split: Option<String>,
+    /// Also ask the chat model with the role judge. Each row is a request, which may cost money.
+    #[arg(long)]
+    pub model: bool,
+}
+
 /// Arguments of `eval`.
 #[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+#[command(disable_help_subcommand = true)]
 pub struct EvalArgs {
+    #[command(subcommand)]
+    pub command: Option<EvalCommand>,
     /// Directories with queries.jsonl, qrels.tsv and corpus.jsonl or meta.json.
     #[arg(required = true)]
     pub sets: Vec<PathBuf>,

@@ -122,6 +122,13 @@ pub struct Redis {
     pub timeout_ms: u64,
 }
 
+/// The judgment of saves by a chat model.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Judge {
+    pub wait_ms: u64,
+}
+
 /// The embedding model.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

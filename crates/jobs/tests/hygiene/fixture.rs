@@ -57,7 +57,13 @@ impl Fixture {
         let model = vectors::register_model(db.store(), "new", 3, &json!({})).await.unwrap();
         let embedding = Embedding { model: model.clone(), is_remote: true };
         let settings = JobSettings::default();
-        let context = JobContext { store: db.store().clone(), sync, embedding, settings };
+        let context = JobContext {
+            store: db.store().clone(),
+            sync,
+            embedding,
+            chat: Arc::default(),
+            settings,
+        };
         let workers = mc_jobs::workers(db.store().clone(), &context);
         tokio::spawn(workers.run(stop.clone()));
         Self { db, project, model, _stop: stop.drop_guard() }

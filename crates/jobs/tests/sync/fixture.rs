@@ -140,7 +140,13 @@ impl Fixture {
         // These jobs embed nothing.
         let model = Model { id: 0, name: String::new(), dimensions: 3, provider: json!({}) };
         let (embedding, settings) = (Embedding { model, is_remote: false }, JobSettings::default());
-        JobContext { store: self.db.store().clone(), sync, embedding, settings }
+        JobContext {
+            store: self.db.store().clone(),
+            sync,
+            embedding,
+            chat: Arc::default(),
+            settings,
+        }
     }
 
     /// Returns the store for a maintainer of the project.

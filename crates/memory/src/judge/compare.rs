@@ -35,6 +35,23 @@ pub enum Difference {
     Swapped(String, String),
     /// One says much more than the other.
     Extent,
+    /// A chat model finds that they state different things.
+    Statement,
+}
+
+impl Difference {
+    /// Whether two notes with it are never the same, whatever a model finds.
+    pub fn is_hard(&self) -> bool {
+        match self {
+            Self::Mark(_)
+            | Self::Quote(_)
+            | Self::Frame(_)
+            | Self::Symbol(_)
+            | Self::Swapped(..)
+            | Self::Statement => true,
+            Self::Words(..) | Self::Extent => false,
+        }
+    }
 }
 
 impl fmt::Display for Difference {
@@ -47,6 +64,7 @@ impl fmt::Display for Difference {
             Self::Words(a, b) => write!(f, "\"{a}\" stands where the other has \"{b}\""),
             Self::Swapped(a, b) => write!(f, "\"{a}\" and \"{b}\" change places"),
             Self::Extent => write!(f, "one says a good deal more than the other"),
+            Self::Statement => write!(f, "the chat model finds that one replaces the other"),
         }
     }
 }

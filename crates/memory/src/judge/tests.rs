@@ -101,7 +101,7 @@ fn typo(note: &str, change: fn(&mut Vec<char>)) -> String {
     note.replacen(longest, &letters.iter().collect::<String>(), 1)
 }
 
-fn known(content: &str, cosine: Option<f32>) -> Known {
+pub(super) fn known(content: &str, cosine: Option<f32>) -> Known {
     Known {
         id: RecordId::generate(),
         kind: RecordKind::Fact,
@@ -111,7 +111,7 @@ fn known(content: &str, cosine: Option<f32>) -> Known {
     }
 }
 
-fn incoming(content: &str) -> Candidate {
+pub(super) fn incoming(content: &str) -> Candidate {
     Candidate {
         kind: RecordKind::Fact,
         note: Arc::new(ParsedNote::read(content)),
@@ -119,6 +119,7 @@ fn incoming(content: &str) -> Candidate {
         contradicts: false,
         supersedes: None,
         usefulness: 0.5,
+        verdict: None,
     }
 }
 
@@ -184,7 +185,7 @@ fn exact_duplicate_merges_whatever_its_kind() {
         note.kind = kind;
         note.contradicts = contradicts;
         let judgment = judge(&note, std::slice::from_ref(&record));
-        assert_eq!(judgment.action, Action::Merge { into: record.id, exact: true });
+        assert_eq!(judgment.action, Action::Merge { into: record.id, basis: MergeBasis::Hash });
         assert!((judgment.scores.dup - 1.0).abs() < f32::EPSILON && judgment.supersede.is_empty());
     }
 }
@@ -196,7 +197,7 @@ fn near_duplicate_of_another_kind_merges_only_among_statements() {
     note.kind = RecordKind::Rule;
     assert!(matches!(
         judge(&note, std::slice::from_ref(&record)).action,
-        Action::Merge { exact: false, .. }
+        Action::Merge { basis: MergeBasis::Words, .. }
     ));
     note.kind = RecordKind::Fewshot;
     let content = "Thanks, the payments queue is FIFO per shops";
@@ -254,7 +255,10 @@ fn distant_vector_prevents_a_merge_of_similar_words() {
     let record = known("The payments queue is FIFO per shop", Some(0.2));
     let note = incoming("the payments queue is FIFO per shop, shops");
     let judgment = judge(&note, std::slice::from_ref(&record));
-    assert!(matches!(judgment.action, Action::Create | Action::Merge { exact: true, .. }));
+    assert!(matches!(
+        judgment.action,
+        Action::Create | Action::Merge { basis: MergeBasis::Hash, .. }
+    ));
 }
 
 proptest! {
@@ -266,7 +270,7 @@ proptest! {
         for score in [judgment.scores.novelty, judgment.scores.dup, judgment.scores.usefulness] {
             prop_assert!((0.0..=1.0).contains(&score));
         }
-        let merged_exactly = matches!(judgment.action, Action::Merge { exact: true, .. });
+        let merged_exactly = matches!(judgment.action, Action::Merge { basis: MergeBasis::Hash, .. });
         prop_assert!(merged_exactly);
     }
 

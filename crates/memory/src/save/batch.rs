@@ -35,7 +35,7 @@ pub(super) async fn create_batch(
         // Drafts of this batch count as known records.
         known.extend(new.iter().map(|(other, new, _)| as_known(&saves[*other], new, save)));
         let judgment = judge(&save.incoming(), &known);
-        if judgment.action == Action::Create {
+        if judgment.action == Action::Create && judgment.doubt.is_none() {
             let draft = RecordDraft::of(save.linked_to(None), judgment.scores);
             new.push((at, draft, judgment));
         }
@@ -45,6 +45,7 @@ pub(super) async fn create_batch(
     for ((at, _, judgment), record) in new.into_iter().zip(records) {
         let decision = Decision::Created(record.id);
         write::audit_save(tx, &saves[at].request, &decision, record.id);
+        saves[at].enqueue_judgment(tx, record.id).await?;
         let applied = Applied::of(record, Kept::Whole, saves[at].vector().is_some());
         let Judgment { reason, scores, contradicts, .. } = judgment;
         written[at] = Some(Written { applied, decision, reason, scores, contradicts });

@@ -13,17 +13,18 @@ use serde_json::json;
 use super::apply::{Applied, Incoming, RecordDraft};
 use super::batch::create_batch;
 use super::merge::merge;
+use super::opinion::Opinion;
 use super::{Decision, Prepared, SaveRequest, apply};
 use crate::content_filter::ReviewStatus;
 use crate::judge::{
-    Action, CANDIDATE_DISTANCE_MAX, Candidate, Contradiction, Judgment, Known, NoteCache, Scores,
-    judge,
+    Action, CANDIDATE_DISTANCE_MAX, Candidate, Contradiction, Judgment, Known, MergeBasis,
+    NoteCache, Scores, judge,
 };
 use crate::write_queue::QueuedWrite;
 use crate::{Error, quarantine};
 
 /// How near a known record must be for the judge to compare it.
-const NEARNESS: Nearness = Nearness { max_distance: CANDIDATE_DISTANCE_MAX, limit: 16 };
+pub(crate) const NEARNESS: Nearness = Nearness { max_distance: CANDIDATE_DISTANCE_MAX, limit: 16 };
 
 /// A save that is ready to be judged and written.
 pub(crate) struct Save {
@@ -33,6 +34,7 @@ pub(crate) struct Save {
     pub prepared: Prepared,
     pub dialog: Option<DialogId>,
     pub notes: NoteCache,
+    pub opinion: Opinion,
 }
 
 /// Saver, owner of a private note, and id of the embedding model.
@@ -69,6 +71,19 @@ impl Save {
             contradicts: self.request.contradicts,
             supersedes: self.request.supersedes,
             usefulness: self.prepared.usefulness,
+            verdict: self.opinion.verdict().cloned(),
+        }
+    }
+
+    /// Enqueues the job that asks the model again, if it did not answer in time.
+    pub(super) async fn enqueue_judgment(
+        &self,
+        tx: &mut Tx,
+        record: RecordId,
+    ) -> Result<(), Error> {
+        match self.opinion {
+            Opinion::Later => Ok(records::enqueue_judgment(tx, record).await?),
+            Opinion::NotAsked | Opinion::Given(_) => Ok(()),
         }
     }
 
@@ -159,7 +174,7 @@ async fn judge_and_write(tx: &mut Tx, save: &Save) -> Result<Written, Error> {
         }
         _ => false,
     };
-    if request.visibility == Visibility::Proposed || is_outdated {
+    if request.visibility == Visibility::Proposed || is_outdated || judgment.doubt.is_some() {
         return propose(tx, incoming, judgment).await;
     }
     // Locks all records at once, in one order, as recalls count hits on several records.
@@ -181,7 +196,10 @@ async fn judge_and_write(tx: &mut Tx, save: &Save) -> Result<Written, Error> {
         // Row and history stay.
         passages::remove(tx, PassageSource::Record(*replaced)).await?;
     }
-    let Judgment { action, supersede, contradicts, reason, scores } = judgment;
+    let Judgment { action, supersede, contradicts, reason, scores, .. } = judgment;
+    if action == Action::Create {
+        save.enqueue_judgment(tx, id).await?;
+    }
     let decision = match (action, supersede) {
         (Action::Create, replaced) if replaced.is_empty() => Decision::Created(id),
         (Action::Merge { .. }, replaced) if replaced.is_empty() => Decision::Merged(id),
@@ -228,13 +246,13 @@ async fn propose(
     let Incoming { request, prepared, .. } = incoming;
     let ttl = proposal_ttl(request, prepared);
     let amends = match judgment.action {
-        Action::Merge { into, exact: true } => {
+        Action::Merge { into, basis: MergeBasis::Hash } => {
             let record = records::find_in(tx, into).await?.ok_or(Error::UnknownRecord(into))?;
             quarantine::settle(tx, prepared.review_status).await?;
             let reason = "the team knows this already".to_owned();
             return Ok(unchanged(record, Decision::Duplicate(into), reason, judgment.scores));
         }
-        Action::Merge { into, exact: false } => Some(into),
+        Action::Merge { into, .. } => Some(into),
         Action::Create => None,
     };
     let hash = &prepared.body.content_hash;
@@ -258,9 +276,15 @@ async fn propose(
     let decision = Decision::Proposed(applied.record.id);
     quarantine::settle(tx, prepared.review_status).await?;
     audit_save(tx, request, &decision, applied.record.id);
-    let reason = match amends {
-        Some(id) => format!("a person of the team decides whether record {id} is to say this"),
-        None => "a person of the team decides whether it is to count".to_owned(),
+    let reason = match (judgment.doubt, amends) {
+        (Some(doubt), _) => format!(
+            "a person of the team decides whether it is to count: the chat model finds that {}",
+            doubt.as_str()
+        ),
+        (None, Some(id)) => {
+            format!("a person of the team decides whether record {id} is to say this")
+        }
+        (None, None) => "a person of the team decides whether it is to count".to_owned(),
     };
     let applied = Applied { has_vector: true, ..applied };
     let Judgment { scores, contradicts, .. } = judgment;

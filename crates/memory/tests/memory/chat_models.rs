@@ -21,6 +21,9 @@ use crate::support::World;
 /// The most tokens of a completion in these tests.
 const COMPLETION: u32 = 100;
 
+/// Time for which a save waits for the model, which only a hanging one exceeds.
+const WAIT: Duration = Duration::from_secs(20);
+
 /// Returns a model with the role `judge` at this URL.
 fn models(base_url: &str) -> Arc<ChatModels> {
     let settings: ChatModelSettings = serde_json::from_value(json!({
@@ -35,7 +38,7 @@ fn models(base_url: &str) -> Arc<ChatModels> {
 
 /// Returns the context of a member of the project, under a policy.
 async fn member(world: &World, base_url: &str, policy: Policy) -> MemoryContext {
-    let ctx = world.member().await.with_chat_models(models(base_url));
+    let ctx = world.member().await.with_chat_models(models(base_url), WAIT);
     ctx.with_store(ctx.store.clone(), Arc::new(policy))
 }
 

@@ -11,6 +11,7 @@ mod dialogs;
 mod duplicates;
 mod edited_code;
 mod freshness;
+mod model_judge;
 mod named_issues;
 mod paths;
 mod recalling;

@@ -3,6 +3,7 @@
 mod candidates;
 mod contributions;
 mod create;
+mod judgment;
 mod read;
 mod review;
 mod versions;
@@ -25,6 +26,7 @@ pub use contributions::{
     list_by_contributor, list_sources, list_superseded_by, rewrite, transfer_superseded,
 };
 pub use create::{NewRecord, create, create_all};
+pub use judgment::{JUDGE_JOB, JUDGE_JOB_ATTEMPTS, enqueue_judgment};
 pub use read::{RecordFilter, by_ids, find, find_in, list};
 use read::{Row, fetch};
 pub use review::{

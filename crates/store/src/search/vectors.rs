@@ -19,7 +19,9 @@ pub use hnsw::{
     FlatVectors, create_hnsw_index, drop_orphaned_hnsw_indexes, list_flat_vectors, move_into_hnsw,
 };
 pub(crate) use hnsw::{HnswSources, hnsw_cache};
-pub use nearest::{VectorPlacement, near_to, nearest, nearest_in, nearest_of, placement};
+pub use nearest::{
+    VectorPlacement, near_to, nearest, nearest_in, nearest_of, of_record, placement,
+};
 pub use progress::{FailedPassage, Progress, list_failed, progress, retry_failed};
 
 /// The most dimensions of half precision that pgvector's HNSW index supports.

@@ -40,6 +40,25 @@ pub struct RecordUsage {
     pub broken_since: Option<DateTime<Utc>>,
 }
 
+/// A record as it was when it was judged. It is demoted only if it is still the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Seen {
+    /// Id of the record.
+    pub id: RecordId,
+    /// Number of recalls.
+    pub recall_count: i32,
+    /// Last change.
+    pub updated_at: DateTime<Utc>,
+}
+
+impl RecordUsage {
+    /// Returns the state by which a later change is noticed.
+    pub fn seen(&self) -> Seen {
+        let Self { id, recall_count, updated_at, .. } = *self;
+        Seen { id, recall_count, updated_at }
+    }
+}
+
 /// Returns live, unexpired team records after an id, oldest first.
 pub async fn list_team(
     store: &Store,
@@ -116,13 +135,13 @@ pub async fn delete_unused(
 pub async fn demote(
     tx: &mut Tx,
     project: ProjectId,
-    judged: &[(RecordUsage, Demotion)],
+    judged: &[(Seen, Demotion)],
     days: u16,
 ) -> Result<Vec<RecordId>> {
-    let ids: Vec<_> = judged.iter().map(|(usage, _)| usage.id).collect();
+    let ids: Vec<_> = judged.iter().map(|(seen, _)| seen.id).collect();
     records::lock(tx, &ids).await?;
-    let hits: Vec<_> = judged.iter().map(|(usage, _)| usage.recall_count).collect();
-    let changes: Vec<_> = judged.iter().map(|(usage, _)| usage.updated_at).collect();
+    let hits: Vec<_> = judged.iter().map(|(seen, _)| seen.recall_count).collect();
+    let changes: Vec<_> = judged.iter().map(|(seen, _)| seen.updated_at).collect();
     let demotions: Vec<_> = judged.iter().map(|(_, demotion)| json!(demotion)).collect();
     let demoted = sqlx::query_scalar!(
         "update memory_records r set visibility = 'proposed', demotion = seen.demotion,

@@ -1,6 +1,6 @@
 //! The nearest vectors: HNSW indexes are scanned, flat vectors compared one by one.
 
-use mc_domain::PassageId;
+use mc_domain::{PassageId, RecordId};
 use sqlx::postgres::PgRow;
 use sqlx::{AssertSqlSafe, Row};
 
@@ -54,6 +54,19 @@ pub async fn placement(
     } else {
         VectorPlacement::Flat
     })
+}
+
+/// Returns the vector of a record, if it has one of this model.
+pub async fn of_record(store: &Store, model: &Model, record: RecordId) -> Result<Option<Vec<f32>>> {
+    Ok(sqlx::query_scalar!(
+        r#"select e.embedding::real[] as "embedding!"
+           from passages p join embeddings e on e.passage_id = p.id
+           where p.record_id = $1 and e.model_id = $2"#,
+        record.0,
+        model.id
+    )
+    .fetch_optional(&mut *store.read().await?)
+    .await?)
 }
 
 /// Like [`nearest`], with a known placement.

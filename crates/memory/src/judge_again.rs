@@ -1,0 +1,141 @@
+//! Judging a saved record again, by a chat model that did not answer in time before the save.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use mc_contract::operations::proposal::Demotion;
+use mc_domain::{AuditAction, RecordId, RecordState, SourceKind, Trust, Visibility};
+use mc_store::audit::{self, NewEvent};
+use mc_store::duplicates::{Member, NewCluster};
+use mc_store::hygiene::usage::{self, Seen};
+use mc_store::passages::PassageFilter;
+use mc_store::records::{self, Fingerprint, Record};
+use mc_store::vectors::{self, Model};
+use mc_store::{Store, policies};
+use serde_json::json;
+
+use crate::chat::ProjectChat;
+use crate::judge::model::{Doubt, Question};
+use crate::judge::{Action, Candidate, Known, ParsedNote, judge};
+use crate::normalize::content_hash;
+use crate::save::{NEARNESS, verdict};
+use crate::simhash::simhash;
+use crate::{Error, duplicates};
+
+/// What a second judgment changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rejudged {
+    /// Nothing: the model agrees with the rules, or the record has changed or is gone.
+    Unchanged,
+    /// The record is a proposal now, for a reviewer.
+    Demoted,
+    /// The record was merged into another one. A rollback restores it.
+    Merged,
+}
+
+/// Judges a record again, with the verdict of the model. A person who has confirmed the record knows
+/// better, and nothing changes.
+pub async fn judge_again(
+    store: &Store,
+    chat: &ProjectChat,
+    model: &Model,
+    id: RecordId,
+) -> Result<Rejudged, Error> {
+    let Some(record) = records::find(store, id).await?.filter(may_change) else {
+        return Ok(Rejudged::Unchanged);
+    };
+    let known = known(store, model, &record).await?;
+    let question = Question { kind: record.kind, title: &record.title, content: &record.content };
+    let verdict = verdict(chat, &question, known.clone()).await?;
+    let doubt = verdict.doubt;
+    let note = Arc::new(ParsedNote::read(&record.content));
+    let incoming = Candidate {
+        kind: record.kind,
+        note,
+        content_hash: content_hash(&record.content),
+        contradicts: false,
+        supersedes: None,
+        usefulness: 1.0,
+        verdict: Some(verdict),
+    };
+    match (doubt, judge(&incoming, &known).action) {
+        (Some(doubt), _) => demote(store, &record, doubt).await,
+        (None, Action::Merge { into, .. }) => merge(store, &record, &incoming, into, &known).await,
+        (None, Action::Create) => Ok(Rejudged::Unchanged),
+    }
+}
+
+fn may_change(record: &Record) -> bool {
+    let access = record.access;
+    access.visibility == Visibility::Team
+        && access.trust < Trust::Confirmed
+        && matches!(record.state, RecordState::Active | RecordState::Stale)
+}
+
+/// Returns the older records that the record may duplicate.
+async fn known(store: &Store, model: &Model, record: &Record) -> Result<Vec<Known>, Error> {
+    let vector = vectors::of_record(store, model, record.id).await?;
+    let hash = content_hash(&record.content);
+    let texts = [Fingerprint {
+        content_hash: &hash,
+        simhash: simhash(&record.content),
+        vector: vector.as_deref(),
+    }];
+    let filter = PassageFilter {
+        sources: vec![SourceKind::Memory],
+        ..PassageFilter::project(record.project)
+    };
+    let placement = vectors::placement(store, model, &filter).await?;
+    let placed = vector.is_some().then_some((model, placement));
+    let mut tx = store.begin().await?;
+    let found = records::candidates(&mut tx, record.project, None, placed, &texts, NEARNESS);
+    let found = found.await?.pop().unwrap_or_default();
+    let known = found.into_iter().filter(|other| other.id < record.id);
+    Ok(known
+        .map(|other| Known {
+            note: Arc::new(ParsedNote::read(&other.content)),
+            id: other.id,
+            kind: other.kind,
+            content_hash: other.content_hash,
+            cosine: other.similarity,
+        })
+        .collect())
+}
+
+async fn demote(store: &Store, record: &Record, doubt: Doubt) -> Result<Rejudged, Error> {
+    let reason = format!("the chat model doubts that it helps: {}", doubt.as_str());
+    let demotion =
+        Demotion { rank_factor: None, factors: BTreeMap::new(), reasons: vec![reason.clone()] };
+    let Record { id, recall_count, updated_at, .. } = *record;
+    let seen = Seen { id, recall_count, updated_at };
+    let days = policies::of(store, record.project).await?.retention_days.quarantine;
+    let mut tx = store.begin_with_memory_lock(record.project).await?;
+    if usage::demote(&mut tx, record.project, &[(seen, demotion)], days).await?.is_empty() {
+        return Ok(Rejudged::Unchanged);
+    }
+    let details = json!({"action": "demote", "records": [{
+        "record": record.id, "reasons": [reason],
+    }]});
+    let event = NewEvent::new(AuditAction::RecordsRetired, "judge").with(details);
+    audit::add(&mut tx, audit::Chain::Project(record.project), None, &[event]);
+    tx.commit().await?;
+    Ok(Rejudged::Demoted)
+}
+
+async fn merge(
+    store: &Store,
+    record: &Record,
+    incoming: &Candidate,
+    into: RecordId,
+    known: &[Known],
+) -> Result<Rejudged, Error> {
+    let Some(kept) = known.iter().find(|known| known.id == into) else {
+        return Ok(Rejudged::Unchanged);
+    };
+    let member = |id, content_hash: &[u8]| Member { id, content_hash: content_hash.to_vec() };
+    let record_ids =
+        vec![member(into, &kept.content_hash), member(record.id, &incoming.content_hash)];
+    let cluster = NewCluster { record_ids, similarity: kept.cosine.unwrap_or_default() };
+    let is_merged = duplicates::merge_by_policy(store, record.project, &cluster).await?;
+    Ok(if is_merged { Rejudged::Merged } else { Rejudged::Unchanged })
+}
