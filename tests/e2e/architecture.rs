@@ -28,7 +28,7 @@ const LAYERS: &[&[&str]] = &[
         "mc-connectors",
         "mc-redis",
     ],
-    &["mc-search", "mc-indexer", "mc-import"],
+    &["mc-search", "mc-indexer", "mc-import", "mc-optimizer"],
     &["mc-accounts", "mc-memory", "mc-integrations"],
     &["mc-jobs", "mc-mcp", "mc-api"],
     &["mc-app"],

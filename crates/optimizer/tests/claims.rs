@@ -1,0 +1,70 @@
+//! The essential claims on simulated projects, with fewer seeds than `examples/simulate`, which
+//! prints the full table.
+
+#![allow(dead_code)] // The modules of the example have more than is used here.
+
+#[path = "../examples/simulate/team.rs"]
+mod team;
+#[path = "../examples/simulate/world.rs"]
+mod world;
+
+use futures::executor::block_on;
+use mc_optimizer::canary::CanarySettings;
+use mc_optimizer::{CanaryDecision, NightReport, Settings, optimize};
+
+use team::Team;
+use world::{Kind, World};
+
+fn world(seed: u64, kind: Kind) -> World {
+    World::new(seed, kind, 250)
+}
+
+fn night(world: &World) -> NightReport {
+    let settings = Settings { seed: world.seed, ..Settings::default() };
+    let night = optimize(&world.parent, &world.cases, &world.material, world, None, &settings);
+    block_on(night).expect("valid settings")
+}
+
+fn canary(world: &World, prompt: &mc_optimizer::Prompt) -> CanaryDecision {
+    Team::new(world.seed, 40).canary(world, prompt, &CanarySettings::default(), world.seed)
+}
+
+#[test]
+fn a_planted_better_prompt_is_found_and_promoted() {
+    for seed in 1..=3 {
+        let world = world(seed, Kind::Better);
+        let report = night(&world);
+        let best = report.proposed().expect("a proposal");
+        let parent = world.true_rate(&world.parent);
+        let share =
+            (world.true_rate(&best.prompt) - parent) / (world.true_rate(&world.planted) - parent);
+        assert!(share >= 0.8, "{share} of the planted gain with seed {seed}");
+        assert!(report.spending.spent <= report.spending.budget);
+        let decision = canary(&world, &best.prompt);
+        assert!(matches!(decision, CanaryDecision::Promote { .. }), "{decision:?}");
+    }
+}
+
+#[test]
+fn a_planted_worse_prompt_is_rolled_back() {
+    for seed in 1..=10 {
+        let world = world(seed, Kind::Better);
+        let decision = canary(&world, &world.worse);
+        assert!(matches!(decision, CanaryDecision::RollBack { .. }), "{decision:?}");
+    }
+}
+
+#[test]
+fn a_prompt_that_is_no_better_is_hardly_ever_promoted() {
+    let promoted = (1..=30).filter(|seed| {
+        let world = world(*seed, Kind::NoBetter);
+        matches!(canary(&world, &world.planted), CanaryDecision::Promote { .. })
+    });
+    assert!(promoted.count() <= 3);
+}
+
+#[test]
+fn the_same_seed_gives_the_same_bytes() {
+    let report = || serde_json::to_string(&night(&world(1, Kind::Better))).expect("JSON");
+    assert_eq!(report(), report());
+}
