@@ -21,7 +21,7 @@ use crate::edit::{Edit, edits_between};
 use crate::evaluate::Ledger;
 use crate::material::Material;
 use crate::prompt::Prompt;
-use crate::propose::{MAX_MODEL_EDITS, Propose, apply_within, propose_by_rules};
+use crate::propose::{MAX_MODEL_EDITS, Propose, propose_by_rules};
 use crate::random::Random;
 
 use effects::Effects;
@@ -218,7 +218,6 @@ impl<'a> Search<'a> {
                 Err(_) => self.failed_proposals += 1,
             }
         }
-        edits.retain(|edit| apply_within(edit, &member.prompt, &self.settings.limits).is_some());
         edits
     }
 

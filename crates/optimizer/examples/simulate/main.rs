@@ -1,7 +1,8 @@
-//! Measures the optimizer on simulated projects: `simulate [SEEDS] [FIRST_SEED]`.
+//! Measures the optimizer on simulated projects: `simulate [SEEDS] [FIRST_SEED] [SETTINGS]`.
 //!
 //! Each seed is another project with other effects, cases, developers and dialogs. The table counts
-//! seeds. The settings are the defaults; they were chosen on seeds from 1001.
+//! seeds. The settings are the defaults, which were chosen on seeds from 1001, or those of a JSON
+//! object such as `{"width": 8}`; then only the search is measured.
 
 #![expect(clippy::print_stdout, reason = "a measuring tool")]
 
@@ -36,39 +37,51 @@ struct Results {
 }
 
 fn main() {
-    let mut arguments = std::env::args().skip(1).map(|text| text.parse().expect("a number"));
-    let count = arguments.next().unwrap_or(20);
-    let first = arguments.next().unwrap_or(1);
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let number = |index: usize, default: u64| {
+        arguments.get(index).map_or(default, |text| text.parse().expect("a number"))
+    };
+    let (count, first) = (number(0, 20), number(1, 1));
     let seeds: Vec<u64> = (first..first + count).collect();
+    if let Some(json) = arguments.get(2) {
+        let settings = serde_json::from_str(json).expect("settings");
+        return print_searches(&seeds, &settings, &METHODS[..1]);
+    }
     search_table(&seeds);
     canary_table(&seeds);
     level::table(first);
 }
 
+type Run = fn(&World, &Settings) -> Option<Prompt>;
+
+const METHODS: [(&str, Kind, Run); 5] = [
+    ("beam search", Kind::Better, beam),
+    ("beam search, one edit per child", Kind::Better, single_edits),
+    ("random search", Kind::Better, baselines::random),
+    ("greedy search", Kind::Better, baselines::greedy),
+    ("beam search, half of the effects", Kind::SlightlyBetter, beam),
+];
+
 fn search_table(seeds: &[u64]) {
-    type Run = fn(&World, &Settings) -> Option<Prompt>;
-    let methods: [(&str, Kind, Run); 5] = [
-        ("beam search", Kind::Better, beam),
-        ("beam search, one edit per child", Kind::Better, single_edits),
-        ("random search", Kind::Better, baselines::random),
-        ("greedy search", Kind::Better, baselines::greedy),
-        ("beam search, half of the effects", Kind::SlightlyBetter, beam),
-    ];
     println!("A better prompt is planted; {} seeds, {CASES} cases:", seeds.len());
-    println!("| search | proposed | found | all edits | promoted | share of the gain | tokens |");
-    println!("| --- | --- | --- | --- | --- | --- | --- |");
-    for (name, kind, run) in methods {
-        let mut results = Results::default();
-        for seed in seeds {
-            results.add(*seed, kind, run);
-        }
-        results.print(name, seeds.len());
-    }
+    print_searches(seeds, &Settings::default(), &METHODS);
     for kind in [Kind::Better, Kind::SlightlyBetter] {
         print_truth(seeds, kind);
     }
     let is_equal = seeds.iter().take(5).all(|seed| is_reproducible(*seed));
     println!("Same seed, same bytes of the report: {is_equal} (first 5 seeds, twice each).\n");
+}
+
+fn print_searches(seeds: &[u64], settings: &Settings, methods: &[(&str, Kind, Run)]) {
+    println!("| search | proposed | found | all edits | promoted | share of the gain | tokens |");
+    println!("| --- | --- | --- | --- | --- | --- | --- |");
+    for (name, kind, run) in methods {
+        let mut results = Results::default();
+        for seed in seeds {
+            results.add(*seed, *kind, settings, *run);
+        }
+        results.print(name, seeds.len());
+    }
 }
 
 fn print_truth(seeds: &[u64], kind: Kind) {
@@ -97,9 +110,9 @@ fn print_truth(seeds: &[u64], kind: Kind) {
 }
 
 impl Results {
-    fn add(&mut self, seed: u64, kind: Kind, run: fn(&World, &Settings) -> Option<Prompt>) {
+    fn add(&mut self, seed: u64, kind: Kind, settings: &Settings, run: Run) {
         let world = World::new(seed, kind, CASES);
-        let Some(prompt) = run(&world, &Settings { seed, ..Settings::default() }) else { return };
+        let Some(prompt) = run(&world, &Settings { seed, ..settings.clone() }) else { return };
         let parent = world.true_rate(&world.parent);
         let planted = world.true_rate(&world.planted) - parent;
         let share = (world.true_rate(&prompt) - parent) / planted;
