@@ -42,10 +42,10 @@ impl Default for Settings {
         Self {
             seed: 1,
             width: 4,
-            depth: 8,
+            depth: 16,
             children: 6,
             edits_per_child: 4,
-            minibatch: 10,
+            minibatch: 5,
             budget: 4_000,
             held_out_percent: 40,
             min_held_out: 20,
