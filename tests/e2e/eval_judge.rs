@@ -62,7 +62,7 @@ async fn judge_is_evaluated_by_the_rules_and_with_a_model() {
     let labels = labels();
     assert!(labels.len() >= 300, "{}", labels.len());
     let server = ModelServer::start(move |request| scripted(request, &labels)).await;
-    let service = Service::prepared();
+    let mut service = Service::prepared();
     let settings = json!({
         "provider": "openai_compatible", "model": "scripted", "roles": ["judge"],
         "base_url": server.base_url(ModelProtocol::OpenAi), "max_concurrent": 8,
