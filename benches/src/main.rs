@@ -7,6 +7,7 @@ mod bundles;
 mod crash;
 mod duplicates;
 mod endpoint;
+mod figures;
 mod flood;
 mod gate;
 #[path = "../../tests/growth.rs"]
@@ -71,6 +72,8 @@ enum Command {
     Duplicates(duplicates::Args),
     /// Correctness of bundles on sets of notes and questions
     Bundles(bundles::Args),
+    /// Figures of a year of usage: the time of one request, and of all projects
+    Figures(figures::Args),
     /// Serve the local embedding model as an OpenAI-compatible `/v1/embeddings`
     Endpoint(endpoint::Args),
 }
@@ -93,6 +96,7 @@ async fn main() -> Result<()> {
         Command::Hostile(args) => hostile::run(&args),
         Command::Duplicates(args) => duplicates::run(&args),
         Command::Bundles(args) => bundles::run(args).await,
+        Command::Figures(args) => figures::run(args).await,
         Command::Endpoint(args) => endpoint::run(args).await,
     }
 }

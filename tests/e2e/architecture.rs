@@ -10,7 +10,7 @@ use serde_json::Value;
 /// Crates in layers, from the bottom. A crate may use those of lower layers, and those before it in
 /// its own layer.
 const LAYERS: &[&[&str]] = &[
-    &["mc-domain", "mc-processor-time"],
+    &["mc-domain", "mc-processor-time", "mc-metrics"],
     &[
         "mc-sanitizer",
         "mc-sandbox",
@@ -50,6 +50,7 @@ const RESERVED: &[(&str, &[&str])] = &[
     ("seccompiler", &["mc-sandbox"]),
     ("fastembed", &["mc-embed"]),
     ("genai", &["mc-chat"]),
+    ("prometheus-client", &["mc-metrics"]),
     ("jsonwebtoken", &["mc-auth"]),
     ("oauth2", &["mc-auth"]),
     ("openidconnect", &["mc-auth"]),

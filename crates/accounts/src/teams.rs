@@ -45,7 +45,7 @@ pub async fn list_members(
     principal: &Principal,
     key: &str,
 ) -> Result<Vec<Member>, Error> {
-    let team = get_visible(store, principal, key).await?.0;
+    let team = find(store, principal, key).await?;
     Ok(members::users(store, MembershipScope::Team(team.id)).await?)
 }
 
@@ -80,6 +80,12 @@ pub async fn remove_member(
     removed_role(members::remove(&mut tx, scope, grantee).await?, "login", login)?;
     let details = set_role_details(&user.login, None);
     commit(tx, principal.user, AuditAction::TeamChanged, key, details).await
+}
+
+/// Returns a team that the principal may see: one that they are in, or any team for service
+/// administrators.
+pub async fn find(store: &Store, principal: &Principal, key: &str) -> Result<Team, Error> {
+    Ok(get_visible(store, principal, key).await?.0)
 }
 
 /// Returns a team and the principal's role in it.

@@ -7,6 +7,7 @@ mod extract;
 mod ingress;
 mod json_limits;
 mod limits;
+mod metrics;
 mod middleware;
 mod notifications;
 mod openapi;
@@ -27,6 +28,7 @@ pub use authenticate::{Authenticate, Authenticator, Principal};
 pub use ingress::{
     Authority, ConnectInfo, Ingress, IngressConfig, InvalidAuthority, InvalidOrigin, Origin,
 };
+pub use metrics::MetricsAccess;
 pub use notifications::QuarantineNotifier;
 pub use problem::{PROBLEM_JSON, Problem};
 pub use router::{openapi, public_router, router, with_ingress};

@@ -17,6 +17,7 @@ use utoipa_swagger_ui::SwaggerUi;
 use crate::ApiState;
 use crate::ingress::{Ingress, ingress_layers, limit_unauthenticated};
 use crate::limits::MAX_FORM_BYTES;
+use crate::metrics::{METRICS, RequestMetrics, count_request, scrape};
 use crate::middleware::{
     common_layers, is_api_page, with_auth, with_auth_streaming, with_limits, with_time_limit,
 };
@@ -71,7 +72,8 @@ pub fn is_page(route: &str) -> bool {
 /// Returns the whole API for callers in this process. It has `/docs` and `/openapi.json`, and `/`
 /// redirects to `/docs`.
 pub fn router(state: ApiState) -> Router {
-    common_layers(routes(state))
+    let metrics = request_metrics(&state);
+    common_layers(counted(routes(state), metrics))
 }
 
 /// Returns the whole API for the network, behind `ingress`, with the MCP endpoint at `/mcp` behind
@@ -79,12 +81,36 @@ pub fn router(state: ApiState) -> Router {
 pub fn public_router(state: ApiState, mcp: Router, ingress: &Ingress) -> Router {
     let authenticator = state.authenticator();
     let mcp = with_auth_streaming(mcp, authenticator, &state.admission);
-    with_ingress(routes(state).nest_service("/mcp", mcp), ingress)
+    let metrics = request_metrics(&state);
+    let router = routes(state).nest_service("/mcp", mcp);
+    with_ingress(counted(router, metrics), ingress)
 }
 
 /// Puts `ingress` and the layers of all routes around a router, which authenticates by itself.
 pub fn with_ingress(router: Router, ingress: &Ingress) -> Router {
     common_layers(ingress_layers(router, ingress))
+}
+
+/// Returns the metrics of requests, if metrics are read.
+fn request_metrics(state: &ApiState) -> Option<RequestMetrics> {
+    state.settings.metrics.is_some().then(|| state.request_metrics.clone())
+}
+
+/// Counts the requests to `router`, if metrics are read.
+fn counted(router: Router, metrics: Option<RequestMetrics>) -> Router {
+    match metrics {
+        Some(metrics) => router.layer(from_fn_with_state(metrics, count_request)),
+        None => router,
+    }
+}
+
+/// Returns the route of metrics, if the operator has configured who may read them.
+fn metrics(state: &ApiState) -> Router {
+    if state.settings.metrics.is_none() {
+        return Router::new();
+    }
+    let router = Router::new().route(METRICS, get(scrape)).with_state(state.clone());
+    with_time_limit(router, &state.settings)
 }
 
 fn routes(state: ApiState) -> Router {
@@ -98,6 +124,7 @@ fn routes(state: ApiState) -> Router {
         &settings,
         &admission,
     );
+    let metrics = metrics(&state);
     let receiving = with_time_limit(receiving().with_state(state.clone()).into(), &settings);
     let git_hosts = Router::new().route(GIT_HOST_PATH, post(webhook_receiver::receive_git));
     let git_hosts = with_time_limit(git_hosts.with_state(state.clone()), &settings);
@@ -105,6 +132,10 @@ fn routes(state: ApiState) -> Router {
     let protected =
         with_auth(protected().with_state(state).into(), authenticator, &settings, &admission)
             .layer(from_fn_with_state(git_hosts, webhook_receiver::route_delivery));
-    let open = public.merge(signing_in).layer(from_fn(limit_unauthenticated)).merge(receiving);
+    let open = public
+        .merge(signing_in)
+        .merge(metrics)
+        .layer(from_fn(limit_unauthenticated))
+        .merge(receiving);
     protected.merge(open).fallback(async || Problem::unknown_path())
 }

@@ -15,6 +15,7 @@ mod ingest_docs;
 mod integrations;
 mod jobs;
 mod members;
+mod metrics;
 mod passages;
 mod paths;
 mod policy;
@@ -131,6 +132,8 @@ pub fn protected() -> OpenApiRouter<ApiState> {
         .routes(routes!(duplicates::dismiss_duplicates))
         .routes(routes!(exports::list_exports))
         .routes(routes!(exports::get_export))
+        .routes(routes!(metrics::get_kpi))
+        .routes(routes!(metrics::get_usage_report))
         .routes(routes!(jobs::list_jobs))
         .routes(routes!(jobs::get_job, jobs::delete_job))
         .routes(routes!(jobs::retry_job))

@@ -9,6 +9,7 @@ use mc_connectors::ConnectorRegistry;
 use mc_indexer::protected::ProtectedDirectories;
 use mc_indexer::source::AllowedPrivateHost;
 use mc_memory::MemoryContext;
+use mc_metrics::Metrics;
 use mc_redis::SharedRateLimits;
 use mc_store::Store;
 
@@ -16,6 +17,7 @@ use crate::authenticate::Authenticator;
 use crate::client_sessions::ClientSessions;
 use crate::ingress::{Ingress, IngressConfig};
 use crate::limits::REQUEST_TIMEOUT;
+use crate::metrics::{MetricsAccess, RequestMetrics};
 use crate::middleware::Admission;
 
 /// State of the handlers; cheap to clone.
@@ -39,6 +41,9 @@ pub struct ApiState {
     pub started_at: DateTime<Utc>,
     /// Settings of the operator.
     pub settings: ApiSettings,
+    /// Metrics of this process.
+    pub metrics: Metrics,
+    pub(crate) request_metrics: RequestMetrics,
     /// Rate limits that nodes share, if they share Redis.
     pub(crate) rates: Option<SharedRateLimits>,
     /// Counters of the limits.
@@ -50,6 +55,7 @@ pub struct ApiState {
 impl ApiState {
     /// Creates the state of a service that starts now.
     pub fn new(memory: MemoryContext, background: Store, sign_in: SignIn) -> Self {
+        let metrics = Metrics::new();
         Self {
             store: memory.store.clone(),
             receiving: background.clone(),
@@ -58,6 +64,8 @@ impl ApiState {
             sign_in,
             connectors: Arc::default(),
             started_at: Utc::now(),
+            request_metrics: RequestMetrics::new(&metrics),
+            metrics,
             rates: None,
             admission: Admission::new(&ApiSettings::default(), None),
             client_sessions: ClientSessions::default(),
@@ -118,6 +126,8 @@ pub struct ApiSettings {
     pub protected: ProtectedDirectories,
     /// Maximum of open requests to `/mcp`, including their streams; 0 is no limit.
     pub max_mcp_streams: usize,
+    /// Who may read `GET /metrics`; `None` for nobody, as if there were no such path.
+    pub metrics: Option<MetricsAccess>,
 }
 
 impl Default for ApiSettings {
@@ -128,6 +138,7 @@ impl Default for ApiSettings {
             processor_time_per_minute_per_caller: Duration::from_mins(1),
             max_concurrent_requests: 256,
             max_mcp_streams: 512,
+            metrics: None,
             allow_private_networks: false,
             allowed_private_hosts: Vec::new(),
             protected: ProtectedDirectories::default(),

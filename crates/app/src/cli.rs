@@ -9,6 +9,7 @@ mod people;
 mod projects;
 mod providers;
 mod records;
+mod report;
 mod repos;
 mod review;
 mod sgr;
@@ -30,6 +31,7 @@ pub use self::people::*;
 pub use self::projects::*;
 pub use self::providers::*;
 pub use self::records::*;
+pub use self::report::*;
 pub use self::repos::*;
 pub use self::review::*;
 pub use self::sgr::*;
@@ -91,6 +93,9 @@ pub enum Command {
     /// Import records, or propose notes from rules files, decision records and other programs.
     #[command(after_help = examples::IMPORT)]
     Import(ImportArgs),
+    /// Print the weekly report of a project: changes, uses, decisions, figures and health.
+    #[command(after_help = examples::REPORT)]
+    Report(ReportArgs),
     /// Measure retrieval on data in the BEIR layout.
     Eval(EvalArgs),
     /// Sign in to the service at client.url.

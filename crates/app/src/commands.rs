@@ -24,6 +24,7 @@ pub mod proposals;
 pub mod quarantine;
 pub mod recall;
 pub mod records;
+pub mod report;
 pub mod repos;
 pub mod restore;
 pub mod sanitize;

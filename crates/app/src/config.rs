@@ -62,6 +62,7 @@ pub struct Config {
     pub connectors: Connectors,
     pub jobs: Jobs,
     pub notifications: Notifications,
+    pub metrics: Metrics,
     pub log: Log,
 }
 
@@ -174,6 +175,7 @@ impl Config {
         self.ingest.repository.check()?;
         self.ingest.history.check()?;
         self.jobs.settings()?;
+        self.metrics.check()?;
         self.connectors.check()
     }
 

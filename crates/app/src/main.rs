@@ -134,8 +134,10 @@ async fn run(cli: Cli, config: Config) -> Result<()> {
     match cli.command {
         Command::Serve => {
             let stop = cancelled_on_signals()?;
-            database::retry_until_reachable(&stop, async || serve::run(&config, stop.clone()).await)
-                .await
+            database::retry_until_reachable(&stop, async || {
+                Box::pin(serve::run(&config, stop.clone())).await
+            })
+            .await
         }
         Command::Worker => {
             let stop = cancelled_on_signals()?;
@@ -158,6 +160,7 @@ async fn run(cli: Cli, config: Config) -> Result<()> {
             commands::eval::judge::run(&args, &config, format).await
         }
         Command::Eval(args) => commands::eval::run(args, &remote, format).await,
+        Command::Report(args) => commands::report::run(args, &remote, format).await,
         Command::Login(args) => {
             commands::login::run(args, &remote, &config, cancelled_on_signals).await
         }

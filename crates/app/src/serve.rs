@@ -114,7 +114,9 @@ async fn serve(
         .with_receiving(database.receiving.clone())
         .with_connectors(Arc::clone(&node.connectors))
         .with_rates(rate_limits);
-    let router = http::router(state.with_settings(http::settings(config)?), config, &shutdown)?;
+    let state = state.with_settings(http::settings(config)?);
+    state.register_metrics(config.metrics.project_labels);
+    let router = http::router(state, config, &shutdown)?;
     print_banner(config);
     let served = mc_api::run(listener, router, serving, shutdown).await;
     tracing::info!("stopping");

@@ -78,6 +78,8 @@ numbers! {
     TimeBudget(u64) = 1..=20_000;
     /// Days of use of chat models.
     UsageDays(u16) = 1..=366, default 30;
+    /// Weeks of figures, up to a year.
+    WeekCount(u16) = 1..=53, default 4;
     /// Days until a token expires.
     TokenDays(i64) = 1..=366, default 90;
     /// Days until an invitation expires.

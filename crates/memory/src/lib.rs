@@ -15,6 +15,7 @@ pub mod duplicates;
 mod error;
 pub mod export;
 mod feedback;
+pub mod figures;
 mod handles;
 pub mod judge;
 mod judge_again;

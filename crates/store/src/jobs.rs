@@ -65,6 +65,19 @@ pub struct MaintenanceReport {
     pub pruned: i64,
 }
 
+/// The number of jobs of a kind in a state.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JobCount {
+    /// Name of the job kind.
+    pub kind: String,
+    /// The state.
+    pub state: JobState,
+    /// All.
+    pub jobs: i64,
+    /// Those that may start now.
+    pub due: i64,
+}
+
 /// A started attempt of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct JobAttempt {
@@ -109,6 +122,17 @@ pub fn queue(store: &Store) -> ApalisPool {
             })
         })
         .connect_lazy_with(options)
+}
+
+/// Counts the stored jobs by kind and state.
+pub async fn count(store: &Store) -> Result<Vec<JobCount>> {
+    let rows = sqlx::query!(
+        r#"select kind as "kind!", state as "state!", jobs as "jobs!", due_jobs as "due!"
+           from mc.count_jobs()"#
+    )
+    .fetch_all(&mut *store.plain().await?)
+    .await?;
+    read!(each row in rows => JobCount { kind, state: word(&row.state)?, jobs, due })
 }
 
 /// Enqueues a job with the transaction; returns its id, or `None` if a job with the same unique key

@@ -49,7 +49,8 @@ pub use ingest::{docs, files, ingest_runs, repositories};
 pub use listener::Listener;
 pub use maintenance::{cleanup, consistency, exports, hygiene};
 pub use memory::{
-    bundles, chat_requests, citations, dialogs, duplicates, records, sgr_schemas, ties, usage, uses,
+    bundles, chat_requests, citations, dialogs, duplicates, figures, records, sgr_schemas, ties,
+    usage, uses,
 };
 pub use providers::{
     ci_results, deletion_candidates, doc_parts, integrations, pull_requests, task_comments, tasks,
@@ -283,6 +284,11 @@ impl Store {
     /// Returns the most connections, without those of listeners.
     pub fn max_connections(&self) -> usize {
         usize::try_from(self.pool.inner().options().get_max_connections()).unwrap_or(usize::MAX)
+    }
+
+    /// Returns the numbers of open connections and of those in use, without those of listeners.
+    pub fn connection_counts(&self) -> (usize, usize) {
+        self.pool.counts()
     }
 
     /// Closes all connections, waiting for those in use.

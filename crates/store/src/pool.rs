@@ -91,6 +91,13 @@ impl Pool {
         &self.inner
     }
 
+    /// Returns the numbers of open connections and of those in use.
+    pub(crate) fn counts(&self) -> (usize, usize) {
+        let open = usize::try_from(self.inner.size()).unwrap_or(usize::MAX);
+        let idle = self.inner.num_idle() + lock(&self.idle).connections.len();
+        (open, open.saturating_sub(idle))
+    }
+
     /// Returns a connection as soon as one is free.
     pub(crate) async fn take(&self) -> Result<PooledConnection> {
         let permit = timeout(self.wait, Arc::clone(&self.permits).acquire_owned()).await;

@@ -21,6 +21,7 @@ mod injection;
 mod integrations;
 mod jobs;
 mod memory;
+mod metrics;
 mod openapi;
 mod people;
 mod poisoning;

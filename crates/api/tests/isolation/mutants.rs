@@ -121,6 +121,11 @@ const FUNCTIONS: &[(&str, &str, &str)] = &[
     ("may_enqueue_job", "where c.task_id = target)", "where c.task_id = target) or true"),
     ("may_enqueue_job", "where i.id = target)", "where i.id = target) or true"),
     ("may_enqueue_job", "where d.id = target)", "where d.id = target) or true"),
+    ("may_read_figures", "project = mc.project_as_viewer()", "true"),
+    ("usage_by_week", "not mc.may_read_figures(usage_by_week.project)", "false"),
+    ("bugfix_lead_times", "not mc.may_read_figures(bugfix_lead_times.project)", "false"),
+    ("onboarding_time", "not mc.may_read_figures(onboarding_time.project)", "false"),
+    ("count_bug_fixes", "not mc.may_read_figures(count_bug_fixes.project)", "false"),
     (
         "after_integrations_delete",
         "and j.job_type = 'sync_integration' and starts_with(j.idempotency_key, i.id || ' ')",

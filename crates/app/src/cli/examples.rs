@@ -52,6 +52,11 @@ Examples:
   memory-copilot hygiene run duplicates --dry-run --project shop
   memory-copilot hygiene list --project shop";
 
+pub const REPORT: &str = "\
+Examples:
+  memory-copilot report --project shop
+  memory-copilot report --project shop --team platform --weeks 8 > report.md";
+
 pub const DUPLICATES: &str = "\
 Examples:
   memory-copilot duplicates list --project shop

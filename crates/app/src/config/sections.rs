@@ -7,10 +7,13 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use ipnet::IpNet;
-use mc_api::IngressConfig;
+use mc_api::{IngressConfig, MetricsAccess};
 use mc_auth::login::ProviderConfig;
+use mc_auth::secret::SecretHash;
 use mc_indexer::source::AllowedPrivateHost;
 use serde::{Deserialize, Serialize};
+
+use crate::private_file;
 
 /// Repositories to index.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -129,6 +132,25 @@ pub struct Judge {
     pub wait_ms: u64,
 }
 
+/// Who may read the metrics, and their labels.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Metrics {
+    pub access: MetricsReaders,
+    pub token_env: String,
+    pub token_file: PathBuf,
+    pub project_labels: bool,
+}
+
+/// Who may read the metrics.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum MetricsReaders {
+    None,
+    Loopback,
+    Token,
+}
+
 /// The embedding model.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -181,6 +203,52 @@ impl Redis {
     /// Returns the maximum wait of a request for one response.
     pub fn timeout(&self) -> Duration {
         Duration::from_millis(self.timeout_ms)
+    }
+}
+
+/// Fewest bytes of the token of metrics. It is not guessed at the rate that the limit of failed
+/// authentications allows.
+const METRICS_TOKEN_MIN: usize = 16;
+
+impl Metrics {
+    pub(super) fn check(&self) -> Result<()> {
+        let needs_token = self.access == MetricsReaders::Token;
+        let has_one = self.token_env.is_empty() != self.token_file.as_os_str().is_empty();
+        ensure!(
+            !needs_token || has_one,
+            "metrics.access is token; set one of metrics.token_env and metrics.token_file"
+        );
+        Ok(())
+    }
+
+    /// Returns who may read the metrics; reads the token.
+    pub fn access(&self) -> Result<Option<MetricsAccess>> {
+        Ok(match self.access {
+            MetricsReaders::None => None,
+            MetricsReaders::Loopback => Some(MetricsAccess::Loopback),
+            MetricsReaders::Token => {
+                let token = self.token()?;
+                let token = token.trim();
+                ensure!(
+                    token.len() >= METRICS_TOKEN_MIN,
+                    "the token of metrics has {} bytes; use {METRICS_TOKEN_MIN} or more, such as \
+                     from `openssl rand -hex 32`",
+                    token.len()
+                );
+                Some(MetricsAccess::Token(SecretHash::of(token.as_bytes())))
+            }
+        })
+    }
+
+    fn token(&self) -> Result<String> {
+        if !self.token_env.is_empty() {
+            let name = &self.token_env;
+            return std::env::var(name).with_context(|| {
+                format!("metrics.token_env names {name}, which is not set to a text; set it")
+            });
+        }
+        let bytes = private_file::read(&self.token_file, "the token of metrics")?;
+        String::from_utf8(bytes).context("the token of metrics is no UTF-8")
     }
 }
 

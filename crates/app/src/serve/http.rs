@@ -27,6 +27,7 @@ pub fn settings(config: &Config) -> Result<ApiSettings> {
         allow_private_networks: config.notifications.allow_private_networks,
         allowed_private_hosts: config.ingest.hosts()?,
         protected: config.protected_directories(),
+        metrics: config.metrics.access()?,
         ..ApiSettings::default()
     })
 }

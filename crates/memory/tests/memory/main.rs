@@ -10,6 +10,7 @@ mod chat_models;
 mod dialogs;
 mod duplicates;
 mod edited_code;
+mod figures;
 mod freshness;
 mod model_judge;
 mod named_issues;

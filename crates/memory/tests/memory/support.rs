@@ -82,6 +82,11 @@ impl World {
         self.database.store()
     }
 
+    /// Returns the store with the service's role.
+    pub fn service(&self) -> &Store {
+        self.database.service()
+    }
+
     pub fn url(&self) -> &str {
         self.database.url()
     }

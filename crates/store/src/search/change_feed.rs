@@ -68,6 +68,19 @@ pub async fn read_after(store: &Store, cursor: FeedCursor, limit: i64) -> Result
     Ok(FeedPage { entries: entries.collect(), horizon })
 }
 
+/// Counts the entries after `cursor`, up to `most`.
+pub async fn count_after(store: &Store, cursor: FeedCursor, most: i64) -> Result<i64> {
+    Ok(sqlx::query_scalar!(
+        r#"select count(*) as "count!" from (
+               select from change_feed where (txid, seq) > ($1::text::xid8, $2) limit $3) entry"#,
+        cursor.txid.to_string(),
+        cursor.seq,
+        most
+    )
+    .fetch_one(&mut *store.plain().await?)
+    .await?)
+}
+
 /// Returns the last transaction whose entries may have been deleted. A reader at or before it has
 /// missed some.
 pub async fn pruned(store: &Store) -> Result<u64> {

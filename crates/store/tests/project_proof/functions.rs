@@ -41,6 +41,13 @@ fn value(function: &'static str, arguments: &str) -> Call {
     Call { function, sql: format!("select coalesce({name}({arguments})::text, '')") }
 }
 
+/// A call of a function that returns a row for each project that it may read.
+fn rows(function: &'static str, arguments: &str) -> Call {
+    let name = function.split('(').next().unwrap();
+    let sql = format!("select nullif(count(*), 0)::text from {name}({arguments})");
+    Call { function, sql: format!("select coalesce(({sql}), '')") }
+}
+
 fn enqueue(kind: &str, key: &str, argument: &str, id: &str) -> Call {
     let args = format!("'{kind}', {key}, '{{\"{argument}\": \"{id}\"}}', now(), 3");
     value("mc.enqueue_job(text,text,jsonb,timestamp with time zone,integer)", &args)
@@ -56,6 +63,12 @@ impl World {
             "do $$ begin
                  update tasks set integration_id =
                      (select id from integrations where project_id = '{theirs}')
+                 where project_id = '{theirs}';
+                 -- A bug fix of the future.
+                 update tasks set labels = '{{bug}}', opened_at = now() + interval '1 hour'
+                 where project_id = '{theirs}';
+                 update pull_requests set state = 'merged', author = 'x',
+                     merged_at = now() + interval '2 hours'
                  where project_id = '{theirs}';
                  -- The project's policy has no version yet.
                  delete from policy_versions where project_id = '{theirs}';
@@ -117,6 +130,20 @@ impl World {
                     self.theirs_in("tasks").await
                 ),
             },
+            rows(
+                "mc.usage_by_week(uuid,uuid,timestamp with time zone,integer)",
+                &format!("'{theirs}', null, '2026-11-23 00:00Z', 1"),
+            ),
+            rows(
+                "mc.bugfix_lead_times(uuid,uuid,timestamp with time zone,\
+                 timestamp with time zone,timestamp with time zone)",
+                &format!("'{theirs}', null, now(), now() + interval '1 day', now()"),
+            ),
+            rows(
+                "mc.onboarding_time(uuid,uuid,timestamp with time zone,timestamp with time zone)",
+                &format!("'{theirs}', null, now(), now()"),
+            ),
+            rows("mc.count_bug_fixes(uuid)", &format!("'{theirs}'")),
             Call {
                 function: "mc.lock_audit_head(uuid,bigint)",
                 sql: format!("select seq::text from mc.lock_audit_head('{theirs}', null)"),

@@ -1,7 +1,7 @@
 //! SQL of an attacker's choice that calls the functions of the worker role. They act only for the
 //! user, or in the project, whose context the service has proved.
 
-use mc_store::testing::last_text;
+use mc_store::testing::{execute, last_text};
 use mc_store::{Error, Store};
 use uuid::Uuid;
 
@@ -32,6 +32,7 @@ pub async fn functions(world: &World) -> Result<(), Fault> {
     let maintainer = of(Some(0), Post::Maintainer);
     lookups(world, root, viewer, ours, theirs).await?;
     policies(world, root, maintainer, ours, theirs).await?;
+    figures(world, viewer, ours, theirs).await?;
     jobs(world, viewer, maintainer, ours, theirs).await?;
     deletions(world, maintainer, ours).await
 }
@@ -106,6 +107,66 @@ async fn policies(
     yields_nothing(&world.as_seen_by(root, ours), &[&set(theirs)]).await?;
     yields_nothing(&world.as_seen_by(maintainer, ours), &[&set(ours)]).await?;
     yields(&world.as_seen_by(root, theirs), &set(theirs)).await
+}
+
+/// Figures are read only of the project that was entered.
+async fn figures(
+    world: &World,
+    viewer: &Person,
+    ours: &Project,
+    theirs: &Project,
+) -> Result<(), Fault> {
+    let calls = |project: &Project| {
+        let (id, period) = (project.id, "now() - interval '1 day', now()");
+        [
+            format!("usage_by_week('{id}', null, now() - interval '7 days', 1)"),
+            format!("bugfix_lead_times('{id}', null, now(), now() + interval '1 day', now())"),
+            format!("onboarding_time('{id}', null, {period})"),
+            format!("count_bug_fixes('{id}')"),
+        ]
+        .map(|call| format!("select coalesce(nullif(count(*), 0)::text, '') from mc.{call}"))
+    };
+    let add_fix = format!(
+        "with task as (
+             insert into tasks (id, project_id, external_id, labels, opened_at)
+             select gen_random_uuid(), p.id, 'PROBE-1', '{{bug}}', now() + interval '1 hour'
+             from projects p where p.id in ('{}', '{}') returning project_id),
+         change as (
+             insert into pull_requests (id, project_id, external_id, title, state, author,
+                                        source_updated_at, merged_at)
+             select gen_random_uuid(), t.project_id, 'probe', '', 'merged', 'x', now(),
+                    now() + interval '2 hours'
+             from task t returning id, project_id)
+         insert into pull_request_tasks (project_id, external_id, pull_request_id)
+         select project_id, 'PROBE-1', id from change",
+        ours.id, theirs.id
+    );
+    let remove_fix = "with change as (
+            delete from pull_requests where external_id = 'probe')
+        delete from tasks where external_id = 'PROBE-1'";
+    let url = world.database.url();
+    execute(url, &add_fix).await.map_err(|error| error.to_string())?;
+    let checked = read_figures(world, viewer, ours, &calls(ours), &calls(theirs)).await;
+    execute(url, remove_fix).await.map_err(|error| error.to_string())?;
+    checked
+}
+
+async fn read_figures(
+    world: &World,
+    viewer: &Person,
+    ours: &Project,
+    own: &[String],
+    foreign: &[String],
+) -> Result<(), Fault> {
+    let service = world.database.service();
+    let as_viewer = world.as_seen_by(viewer, ours);
+    for (own, foreign) in own.iter().zip(foreign) {
+        yields_nothing(service, &[own]).await?;
+        yields_nothing(&service.for_user(viewer.id.into()), &[own]).await?;
+        yields_nothing(&as_viewer, &[foreign]).await?;
+        yields(&as_viewer, own).await?;
+    }
+    Ok(())
 }
 
 /// A job is enqueued only for a row of the project that was entered, with the role that it needs.
