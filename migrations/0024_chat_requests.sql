@@ -11,8 +11,8 @@ create table chat_requests (
     role               text        not null
                                    constraint chat_requests_role_check
                                    check (char_length(role) between 1 and 64),
-    -- The most tokens that the request may use. They count until it is completed, and for good if
-    -- it never is: the provider may have charged for them.
+    -- The most tokens that one attempt may use. They count until it is completed, and on that
+    -- day if it never is: the provider may have charged for them.
     reserved_tokens    bigint      not null
                                    constraint chat_requests_reserved_tokens_check
                                    check (reserved_tokens > 0),

@@ -1,5 +1,5 @@
--- Records that a chat model judges after their save: whoever may save for the team may enqueue the
--- job of a record of the project.
+-- Records that a chat model judges after their save: a user who may save for the team may enqueue
+-- the job of a record of the project.
 create or replace function mc.may_enqueue_job(kind text, unique_key text, args jsonb)
 returns boolean
 language plpgsql stable set search_path = pg_catalog, public, pg_temp as $$

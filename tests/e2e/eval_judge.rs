@@ -43,12 +43,10 @@ fn scripted(request: &ModelRequest, labels: &HashMap<String, String>) -> Reply {
     content.hash(&mut hasher);
     let is_wrong = hasher.finish().is_multiple_of(ONE_ERROR_IN);
     let (verdict, relation) = match (label, is_wrong) {
-        ("keep", false) | ("reject", true) => ("keep", "different"),
         ("reject", false) | ("keep", true) => ("general_knowledge", "different"),
         ("same", false) | ("replaces", true) => ("keep", "same"),
-        ("replaces", false) => ("keep", "replaces"),
-        (_, false) => ("keep", "different"),
-        (_, true) => ("keep", "replaces"),
+        ("replaces", false) | ("same" | "different", true) => ("keep", "replaces"),
+        _ => ("keep", "different"),
     };
     let known = data["known"].as_array().unwrap().len();
     let relations: Vec<_> =
@@ -58,6 +56,7 @@ fn scripted(request: &ModelRequest, labels: &HashMap<String, String>) -> Reply {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[expect(clippy::print_stdout, reason = "docs/judge.md has the figures, for --no-capture")]
 async fn judge_is_evaluated_by_the_rules_and_with_a_model() {
     let labels = labels();
     assert!(labels.len() >= 300, "{}", labels.len());
@@ -82,21 +81,22 @@ async fn judge_is_evaluated_by_the_rules_and_with_a_model() {
         assert!((agreement("model", of) - stated).abs() < 0.06, "{of}: {report}");
         assert!(agreement("both", of) > agreement("rules", of), "{of}: {report}");
     }
-    // The rules are the floor: no pair with another number or denial is merged.
-    let precision = report["both"]["pairs"]["labels"]["same"]["precision"].as_f64().unwrap();
-    assert!(precision > 0.85, "{report}");
+    // The rules are the floor: a model that errs does not make more wrong judgments of `same`.
+    let same = |judge: &str| report[judge]["pairs"]["labels"]["same"]["precision"].as_f64();
+    assert!(same("both") >= same("rules"), "{report}");
 
     let report_split = ["eval", "judge", "--split", "report", file.to_str().unwrap()];
     let output = service.command(&report_split).output().unwrap();
     let table = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success() && table.contains("replaces"), "{table}");
-    println!("{report}\n{table}");
+    println!("{report:#}");
 }
 
 #[tokio::test]
 async fn row_that_is_not_labeled_is_named_with_its_line() {
     let service = Service::prepared();
-    let file = service.data_dir.join("rows.jsonl");
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("rows.jsonl");
     std::fs::write(&file, "{\"id\": \"n1\"}\n").unwrap();
     let output = service.command(&["eval", "judge", file.to_str().unwrap()]).output().unwrap();
     let errors = String::from_utf8_lossy(&output.stderr);

@@ -63,6 +63,11 @@ impl ChatModel {
         self.settings.price_per_million
     }
 
+    /// Returns the maximum size of a prompt, in bytes.
+    pub fn max_prompt_bytes(&self) -> usize {
+        self.settings.max_prompt_bytes
+    }
+
     /// Returns whether texts stay on this machine.
     pub fn is_local(&self) -> bool {
         self.settings.is_local()

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use mc_domain::{Classified as _, ErrorKind, RecordId};
-use mc_memory::chat::ProjectChat;
+use mc_domain::{Classified as _, RecordId};
+use mc_memory::chat::{self, ProjectChat};
 use mc_memory::{Error, judge_again};
 use mc_store::{policies, records};
 use serde::{Deserialize, Serialize};
@@ -23,8 +23,8 @@ impl BackgroundJob for JudgeRecord {
     const CONCURRENCY: usize = 2;
     const MAX_ATTEMPTS: u16 = records::JUDGE_JOB_ATTEMPTS;
     /// Longer than a request with its retries.
-    const TIMEOUT: Duration = Duration::from_mins(15);
-    /// The attempts take an hour, after which most outages and rate limits have ended.
+    const TIMEOUT: Duration = Duration::from_hours(1);
+    /// The attempts take half an hour, after which most outages have ended.
     const BACKOFF_BASE: Duration = Duration::from_mins(1);
 
     type Context = JobContext;
@@ -39,13 +39,23 @@ impl BackgroundJob for JudgeRecord {
                 tracing::debug!(record.id = %self.id, ?rejudged, "record judged by a chat model");
                 Ok(())
             }
-            // The rules have kept the record. No later attempt gets another answer, or tokens.
-            Err(Error::Chat(error)) if error.kind() != ErrorKind::Unavailable => {
+            // The rules have kept the record, and a later attempt gets no other answer.
+            Err(Error::Chat(error)) if is_final(&error) => {
                 let error = &error as &dyn std::error::Error;
                 tracing::warn!(record.id = %self.id, error, "record not judged by a chat model");
                 Ok(())
             }
             Err(error) => Err(error.into()),
         }
+    }
+}
+
+/// Whether the model gives no verdict in a later attempt either. The budget has no tokens until the
+/// next day.
+fn is_final(error: &chat::Error) -> bool {
+    match error {
+        chat::Error::NotAllowed { .. } | chat::Error::BudgetSpent { .. } => true,
+        chat::Error::Model(error) => !error.kind().is_transient(),
+        chat::Error::Store(_) => false,
     }
 }

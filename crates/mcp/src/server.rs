@@ -171,12 +171,17 @@ impl MemoryServer {
         let caller = CoreCaller { core: &self.core, headers, project: project.as_deref() };
         let failed = |error: CallError| call_failed("the prompt", &error).into_invalid_params();
         let schema = self.schema(name, &caller).await.map_err(failed)?;
-        let bundle = recalled(&caller, arguments).await.map_err(failed)?;
-        prompts::filled(&schema, arguments, &bundle).map_err(|error| {
+        let schema = prompts::read_schema(&schema).map_err(|error| {
             let message = UntrustedText::new(error.to_string());
             let text = ModelText::from_constant("the service sent an unknown form of a schema: ");
             render::failure(text, &message, None).into_internal_error()
-        })
+        })?;
+        let bundle = if schema.uses_memory_bundle() {
+            recalled(&caller, arguments).await.map_err(failed)?
+        } else {
+            ModelText::default()
+        };
+        Ok(prompts::filled(&schema, arguments, &bundle))
     }
 
     async fn schema(&self, name: &str, caller: &CoreCaller<'_>) -> Result<Value, CallError> {

@@ -68,8 +68,8 @@ impl MemoryContext {
         }
     }
 
-    /// Returns the context with these chat models; it has none before. A save waits for the one that
-    /// judges it at most `judge_wait`.
+    /// Returns the context with these chat models; it has none before. A save waits at most
+    /// `judge_wait` for the one that judges it.
     #[must_use]
     pub fn with_chat_models(self, chat_models: Arc<ChatModels>, judge_wait: Duration) -> Self {
         Self { chat_models, judge_wait, ..self }

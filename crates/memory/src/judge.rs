@@ -124,6 +124,13 @@ pub struct Judgment {
 }
 
 impl Judgment {
+    /// Whether a person decides, since only a chat model objects to a new record.
+    pub fn needs_review(&self) -> bool {
+        let is_same_by_model =
+            matches!(self.action, Action::Merge { basis: MergeBasis::Model, .. });
+        self.doubt.is_some() || is_same_by_model
+    }
+
     /// Returns the known records that the judgment changes.
     pub fn touches(&self) -> Vec<RecordId> {
         let merged = match self.action {

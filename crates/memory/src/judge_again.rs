@@ -6,7 +6,6 @@ use std::sync::Arc;
 use mc_contract::operations::proposal::Demotion;
 use mc_domain::{AuditAction, RecordId, RecordState, SourceKind, Trust, Visibility};
 use mc_store::audit::{self, NewEvent};
-use mc_store::duplicates::{Member, NewCluster};
 use mc_store::hygiene::usage::{self, Seen};
 use mc_store::passages::PassageFilter;
 use mc_store::records::{self, Fingerprint, Record};
@@ -14,13 +13,13 @@ use mc_store::vectors::{self, Model};
 use mc_store::{Store, policies};
 use serde_json::json;
 
+use crate::Error;
 use crate::chat::ProjectChat;
-use crate::judge::model::{Doubt, Question};
-use crate::judge::{Action, Candidate, Known, ParsedNote, judge};
+use crate::judge::model::Question;
+use crate::judge::{Candidate, Known, ParsedNote, judge};
 use crate::normalize::content_hash;
 use crate::save::{NEARNESS, verdict};
 use crate::simhash::simhash;
-use crate::{Error, duplicates};
 
 /// What a second judgment changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,12 +28,10 @@ pub enum Rejudged {
     Unchanged,
     /// The record is a proposal now, for a reviewer.
     Demoted,
-    /// The record was merged into another one. A rollback restores it.
-    Merged,
 }
 
-/// Judges a record again, with the verdict of the model. A person who has confirmed the record knows
-/// better, and nothing changes.
+/// Judges a record again, with the verdict of the model. A record that a person has confirmed
+/// stays.
 pub async fn judge_again(
     store: &Store,
     chat: &ProjectChat,
@@ -47,7 +44,6 @@ pub async fn judge_again(
     let known = known(store, model, &record).await?;
     let question = Question { kind: record.kind, title: &record.title, content: &record.content };
     let verdict = verdict(chat, &question, known.clone()).await?;
-    let doubt = verdict.doubt;
     let note = Arc::new(ParsedNote::read(&record.content));
     let incoming = Candidate {
         kind: record.kind,
@@ -58,16 +54,21 @@ pub async fn judge_again(
         usefulness: 1.0,
         verdict: Some(verdict),
     };
-    match (doubt, judge(&incoming, &known).action) {
-        (Some(doubt), _) => demote(store, &record, doubt).await,
-        (None, Action::Merge { into, .. }) => merge(store, &record, &incoming, into, &known).await,
-        (None, Action::Create) => Ok(Rejudged::Unchanged),
+    let judgment = judge(&incoming, &known);
+    match (judgment.doubt, judgment.needs_review()) {
+        (Some(doubt), _) => {
+            let reason = format!("the chat model doubts that it helps: {}", doubt.as_str());
+            demote(store, &record, reason).await
+        }
+        (None, true) => demote(store, &record, judgment.reason).await,
+        (None, false) => Ok(Rejudged::Unchanged),
     }
 }
 
 fn may_change(record: &Record) -> bool {
     let access = record.access;
     access.visibility == Visibility::Team
+        && access.trust > Trust::Untrusted
         && access.trust < Trust::Confirmed
         && matches!(record.state, RecordState::Active | RecordState::Stale)
 }
@@ -102,8 +103,7 @@ async fn known(store: &Store, model: &Model, record: &Record) -> Result<Vec<Know
         .collect())
 }
 
-async fn demote(store: &Store, record: &Record, doubt: Doubt) -> Result<Rejudged, Error> {
-    let reason = format!("the chat model doubts that it helps: {}", doubt.as_str());
+async fn demote(store: &Store, record: &Record, reason: String) -> Result<Rejudged, Error> {
     let demotion =
         Demotion { rank_factor: None, factors: BTreeMap::new(), reasons: vec![reason.clone()] };
     let Record { id, recall_count, updated_at, .. } = *record;
@@ -120,22 +120,4 @@ async fn demote(store: &Store, record: &Record, doubt: Doubt) -> Result<Rejudged
     audit::add(&mut tx, audit::Chain::Project(record.project), None, &[event]);
     tx.commit().await?;
     Ok(Rejudged::Demoted)
-}
-
-async fn merge(
-    store: &Store,
-    record: &Record,
-    incoming: &Candidate,
-    into: RecordId,
-    known: &[Known],
-) -> Result<Rejudged, Error> {
-    let Some(kept) = known.iter().find(|known| known.id == into) else {
-        return Ok(Rejudged::Unchanged);
-    };
-    let member = |id, content_hash: &[u8]| Member { id, content_hash: content_hash.to_vec() };
-    let record_ids =
-        vec![member(into, &kept.content_hash), member(record.id, &incoming.content_hash)];
-    let cluster = NewCluster { record_ids, similarity: kept.cosine.unwrap_or_default() };
-    let is_merged = duplicates::merge_by_policy(store, record.project, &cluster).await?;
-    Ok(if is_merged { Rejudged::Merged } else { Rejudged::Unchanged })
 }

@@ -24,7 +24,7 @@ pub struct FoundSchema {
 
 /// Lists the schemas that a project may use, by name; the built-in ones without a project.
 pub async fn list(store: &Store, project: Option<ProjectId>) -> Result<Vec<FoundSchema>, Error> {
-    Schemas::read(store, project).await?.list()
+    Ok(Schemas::read(store, project).await?.list())
 }
 
 /// Returns a schema that a project may use, or a built-in one without a project.
@@ -55,11 +55,10 @@ pub async fn set(
     if source.name != name {
         return Err(Error::MisnamedSchema { path: name.to_owned(), file: source.name });
     }
-    let mut schemas = Schemas::read(&ctx.store, Some(project)).await?;
-    schemas.set(source)?;
     let mut tx = ctx.store.begin().await?;
-    let is_new = sgr_schemas::put(&mut tx, project, name, &file, SCHEMAS_MAX).await?;
-    let is_new = is_new.ok_or(Error::TooManySchemas)?;
+    let mut schemas = Schemas::of(sgr_schemas::lock(&mut tx, project).await?);
+    let is_new = schemas.set(source)?;
+    sgr_schemas::put(&mut tx, project, name, &file).await?;
     audit(&mut tx, AuditAction::SgrSchemaSet, name);
     tx.commit().await?;
     Ok((get(&ctx.store, Some(project), name).await?, is_new))
@@ -67,9 +66,9 @@ pub async fn set(
 
 /// Deletes a schema of the project; a built-in one of the same name is used again.
 pub async fn delete(ctx: &MemoryContext, project: ProjectId, name: &str) -> Result<(), Error> {
-    let mut schemas = Schemas::read(&ctx.store, Some(project)).await?;
-    schemas.remove(name)?;
     let mut tx = ctx.store.begin().await?;
+    let mut schemas = Schemas::of(sgr_schemas::lock(&mut tx, project).await?);
+    schemas.remove(name)?;
     if !sgr_schemas::delete(&mut tx, project, name).await? {
         return Err(schemas.unknown(name));
     }
@@ -81,90 +80,116 @@ fn audit(tx: &mut Tx, action: AuditAction, name: &str) {
     audit::record(tx, NewEvent::new(action, name));
 }
 
-/// The schemas of a project.
+/// The schemas of a project. One that this version of the program can't use does not affect the
+/// others.
 struct Schemas {
-    sources: Vec<SchemaSource>,
-    stored: Vec<StoredSchema>,
+    own: Vec<OwnSchema>,
+}
+
+struct OwnSchema {
+    stored: Option<StoredSchema>,
+    name: String,
+    source: Result<SchemaSource, InvalidSchema>,
 }
 
 impl Schemas {
     async fn read(store: &Store, project: Option<ProjectId>) -> Result<Self, Error> {
-        let stored = match project {
+        Ok(Self::of(match project {
             Some(project) => sgr_schemas::list(store, project).await?,
             None => Vec::new(),
-        };
-        let parse = |stored: &StoredSchema| {
-            let parsed = SchemaSource::parse(&stored.source);
-            parsed.map_err(|error| Error::BrokenSchema { schema: stored.name.clone(), error })
-        };
-        Ok(Self { sources: stored.iter().map(parse).collect::<Result<_, _>>()?, stored })
+        }))
     }
 
-    /// Returns a schema of the project.
-    fn own(&self, name: &str) -> Option<&SchemaSource> {
-        self.sources.iter().find(|source| source.name == name)
+    fn of(stored: Vec<StoredSchema>) -> Self {
+        let own = stored.into_iter().map(|stored| OwnSchema {
+            source: SchemaSource::parse(&stored.source),
+            name: stored.name.clone(),
+            stored: Some(stored),
+        });
+        Self { own: own.collect() }
+    }
+
+    fn own(&self, name: &str) -> Option<&OwnSchema> {
+        self.own.iter().find(|own| own.name == name)
     }
 
     /// Adds the steps of the schemas that it extends. One that extends its own name extends the
     /// built-in schema.
     fn resolve(&self, source: &SchemaSource) -> Result<Schema, InvalidSchema> {
-        source.resolve(|child, name| {
-            let own = self.own(name).filter(|_| child.name != name);
-            own.or_else(|| mc_sgr::find_built_in_source(name))
+        source.resolve(|child, name| match self.own(name).filter(|_| child.name != name) {
+            Some(own) => own.source.as_ref().ok(),
+            None => mc_sgr::find_built_in_source(name),
         })
     }
 
-    fn list(&self) -> Result<Vec<FoundSchema>, Error> {
-        let own = self.sources.iter().map(|source| self.found(source));
-        let mut all: Vec<_> = own.collect::<Result<_, _>>()?;
+    fn resolve_own(&self, own: &OwnSchema) -> Result<Schema, InvalidSchema> {
+        self.resolve(own.source.as_ref().map_err(Clone::clone)?)
+    }
+
+    /// Lists the schemas that can be used.
+    fn list(&self) -> Vec<FoundSchema> {
+        let mut all: Vec<_> = self.own.iter().filter_map(|own| self.found(own).ok()).collect();
         let built_in = mc_sgr::built_in().iter().filter(|schema| self.own(schema.name()).is_none());
         all.extend(built_in.map(|schema| FoundSchema { schema: schema.clone(), stored: None }));
         all.sort_by(|a, b| a.schema.name().cmp(b.schema.name()));
-        Ok(all)
+        all
     }
 
     fn get(&self, name: &str) -> Result<FoundSchema, Error> {
-        if let Some(source) = self.own(name) {
-            return self.found(source);
+        if let Some(own) = self.own(name) {
+            return self.found(own);
         }
         let built_in = mc_sgr::built_in().iter().find(|schema| schema.name() == name);
         let schema = built_in.ok_or_else(|| self.unknown(name))?.clone();
         Ok(FoundSchema { schema, stored: None })
     }
 
-    fn found(&self, source: &SchemaSource) -> Result<FoundSchema, Error> {
-        let schema = self.resolve(source);
-        let schema =
-            schema.map_err(|error| Error::BrokenSchema { schema: source.name.clone(), error })?;
-        let stored = self.stored.iter().find(|stored| stored.name == source.name).cloned();
-        Ok(FoundSchema { schema, stored })
+    fn found(&self, own: &OwnSchema) -> Result<FoundSchema, Error> {
+        let broken = |error| Error::BrokenSchema { schema: own.name.clone(), error };
+        let schema = self.resolve_own(own).map_err(broken)?;
+        Ok(FoundSchema { schema, stored: own.stored.clone() })
     }
 
-    /// Adds or replaces a schema, if it and those that extend it can be resolved.
-    fn set(&mut self, source: SchemaSource) -> Result<(), Error> {
-        self.sources.retain(|own| own.name != source.name);
+    /// Adds or replaces a schema, if it and those that extend it can be resolved. Returns whether
+    /// it is new.
+    fn set(&mut self, source: SchemaSource) -> Result<bool, Error> {
+        let is_new = self.own(&source.name).is_none();
+        if is_new && self.own.len() >= usize::from(SCHEMAS_MAX) {
+            return Err(Error::TooManySchemas);
+        }
+        let broken = self.broken();
+        self.own.retain(|own| own.name != source.name);
         self.resolve(&source)?;
-        self.sources.push(source);
-        self.check()
+        self.own.push(OwnSchema { stored: None, name: source.name.clone(), source: Ok(source) });
+        self.check(&broken)?;
+        Ok(is_new)
     }
 
     /// Removes a schema, if those that extend it can still be resolved.
     fn remove(&mut self, name: &str) -> Result<(), Error> {
-        self.sources.retain(|own| own.name != name);
-        self.check()
+        let broken = self.broken();
+        self.own.retain(|own| own.name != name);
+        self.check(&broken)
     }
 
-    fn check(&self) -> Result<(), Error> {
-        self.sources.iter().try_for_each(|source| {
-            let child = || source.name.clone();
-            let broken = |error| Error::SchemaInUse { child: child(), error };
-            self.resolve(source).map(drop).map_err(broken)
+    /// Returns the names of schemas that can't be used.
+    fn broken(&self) -> Vec<String> {
+        let broken = self.own.iter().filter(|own| self.resolve_own(own).is_err());
+        broken.map(|own| own.name.clone()).collect()
+    }
+
+    /// Fails if a schema can't be used that could be used before.
+    fn check(&self, broken_before: &[String]) -> Result<(), Error> {
+        let mut others = self.own.iter().filter(|own| !broken_before.contains(&own.name));
+        others.try_for_each(|own| {
+            let in_use = |error| Error::SchemaInUse { child: own.name.clone(), error };
+            self.resolve_own(own).map(drop).map_err(in_use)
         })
     }
 
     /// Returns the error for a name that no schema has.
     fn unknown(&self, name: &str) -> Error {
-        let own = self.sources.iter().map(|source| source.name.as_str());
+        let own = self.own.iter().map(|own| own.name.as_str());
         let built_in = mc_sgr::built_in().iter().map(Schema::name);
         let mut known: Vec<_> = own.chain(built_in).map(str::to_owned).collect();
         known.sort();

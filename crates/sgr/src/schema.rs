@@ -18,8 +18,8 @@ pub struct Schema {
 }
 
 impl SchemaSource {
-    /// Adds the steps of the schemas that this one extends. `find` returns the parent of a schema by
-    /// its name. A step replaces the inherited one with the same output, in its place. Title and
+    /// Adds the steps of the schemas that this one extends. `find` returns the parent of a schema
+    /// by its name. A step replaces the inherited one with the same output, in its place. Title and
     /// description are inherited if this schema has none.
     pub fn resolve<'a, 'p: 'a>(
         &'a self,

@@ -97,13 +97,13 @@ async fn an_invalid_schema_names_its_field() {
         ("steps: [".to_owned(), "YAML"),
     ] {
         let rejected = api.put(HOTFIX, file(&yaml)).await;
-        assert_eq!(rejected.fault(422), "source", "{yaml}");
+        assert_eq!(rejected.fault(400), "source", "{yaml}");
         let detail = rejected.body["detail"].as_str().unwrap();
         assert!(detail.contains(reason), "{yaml}: {detail}");
     }
     let rejected = api.put(HOTFIX, file(&large)).await;
     assert!(rejected.status.is_client_error(), "{}", rejected.status);
-    assert_eq!(api.put("/projects/shop/sgr/Hot%20fix", file("x")).await.fault(422), "schema");
+    assert_eq!(api.put("/projects/shop/sgr/Hot%20fix", file("x")).await.fault(400), "schema");
     assert_eq!(names(&api, "?project_key=shop").await, BUILT_IN);
 }
 
@@ -123,6 +123,33 @@ async fn a_schema_that_others_extend_is_not_broken() {
     assert!(refused.status.is_client_error(), "{}", refused.status);
     api.get("/sgr/child?project_key=shop").await.ok();
     assert_eq!(api.delete("/projects/shop/sgr/child").await.status, 204);
+    assert_eq!(api.delete(HOTFIX).await.status, 204);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn concurrent_changes_leave_no_schema_without_its_parent() {
+    let api = TestApi::start().await;
+    let (parent, child) = ("/projects/shop/sgr/aa", "/projects/shop/sgr/bb");
+    for _ in 0..5 {
+        api.put(parent, extension("aa", "bugfix", "more")).await.ok();
+        let (set, deleted) =
+            tokio::join!(api.put(child, extension("bb", "aa", "most")), api.delete(parent));
+        assert!(set.status.is_success() != deleted.status.is_success(), "{set:?} {deleted:?}");
+        api.delete(child).await;
+        api.delete(parent).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_stored_schema_that_is_unusable_affects_no_other() {
+    let api = TestApi::start().await;
+    api.put(HOTFIX, extension("hotfix", "bugfix", "report")).await.ok();
+    api.execute("update sgr_schemas set source = 'schema: hotfix'").await;
+    assert_eq!(names(&api, "?project_key=shop").await, BUILT_IN);
+    assert_eq!(api.get("/sgr/hotfix?project_key=shop").await.fault(409), "schema");
+    api.put("/projects/shop/sgr/own", extension("own", "review", "more")).await.ok();
+    assert_eq!(api.put(HOTFIX, extension("hotfix", "bugfix", "report")).await.status, 200);
+    api.execute("update sgr_schemas set source = 'schema: hotfix' where name = 'hotfix'").await;
     assert_eq!(api.delete(HOTFIX).await.status, 204);
 }
 
@@ -180,7 +207,7 @@ async fn an_answer_that_lacks_a_field_is_rejected_by_its_name() {
         (without_schema, "schema"),
     ] {
         let rejected = api.post("/dialogs", body).await;
-        assert_eq!(rejected.fault(422), field, "{:?}", rejected.body);
+        assert_eq!(rejected.fault(400), field, "{:?}", rejected.body);
         assert!(!rejected.body.to_string().contains(SECRET), "{:?}", rejected.body);
     }
     assert_eq!(api.post("/dialogs", dialog("hotfix", &bugfix())).await.fault(404), "schema");

@@ -55,7 +55,7 @@ Examples:
 pub const REPORT: &str = "\
 Examples:
   memory-copilot report --project shop
-  memory-copilot report --project shop --team platform --weeks 8 > report.md";
+  memory-copilot report --project shop --team platform --weeks 8";
 
 pub const DUPLICATES: &str = "\
 Examples:
@@ -174,7 +174,7 @@ mod tests {
             Some((command.get_name().to_owned(), help))
         });
         let helps: Vec<_> = helps.collect();
-        assert_eq!(helps.len(), 20);
+        assert_eq!(helps.len(), 22);
         for (name, help) in helps {
             let examples = help.lines().filter(|line| line.starts_with("  memory-copilot "));
             let mut count = 0;

@@ -119,7 +119,6 @@ pub struct ReasoningStep {
     pub output: String,
     /// Type of the field.
     #[serde(rename = "type")]
-    #[schema(inline)]
     pub field_type: FieldType,
     /// Whether the field must have content.
     #[serde(rename = "required")]

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::SaveDialog;
-use crate::content_filter::ContentFilter;
-use crate::{Error, MemoryContext, SaveOutcome, SaveRequest, save, sgr};
+use crate::content_filter::{ContentFilter, ReviewStatus};
+use crate::{Error, MemoryContext, SaveOutcome, SaveRequest, save_reviewed, sgr};
 
 /// An answer by a reasoning schema, not yet checked or masked.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -61,8 +61,8 @@ impl CheckedAnswer {
         NewAnswer { schema: self.schema.name().to_owned(), fields }
     }
 
-    /// Returns the result of the dialog in words: the problem and the explanation, if the schema
-    /// has these fields.
+    /// Returns the result of the dialog as text: the problem and the explanation, if the schema has
+    /// these fields.
     pub(super) fn summary(&self) -> Option<String> {
         let [problem, rationale] =
             ["problem_summary", "rationale"].map(|field| self.answer.find_text(field));
@@ -77,14 +77,21 @@ impl CheckedAnswer {
         ctx: &MemoryContext,
         request: &SaveDialog,
         dialog: DialogId,
+        review_status: ReviewStatus,
     ) -> Result<Vec<ProposedNote>, Error> {
         if request.outcome != Some(DialogOutcome::Succeeded) {
             return Ok(Vec::new());
         }
+        // The quarantine item has the dialog, and not its notes.
+        let review_status = match review_status {
+            ReviewStatus::Released(_) => ReviewStatus::Reviewed,
+            status => status,
+        };
         let mut proposed = Vec::new();
         for note in notes(&self.schema, &self.answer) {
             let kind = note.kind;
-            let outcome = save(ctx, &proposal(request, dialog, note)).await?;
+            let proposal = proposal(request, dialog, note);
+            let outcome = save_reviewed(ctx, &proposal, review_status).await?;
             proposed.push(ProposedNote { kind, outcome });
         }
         Ok(proposed)

@@ -3,8 +3,8 @@
 //!
 //! - It makes a note a proposal, and never keeps one that the rules reject.
 //! - It lowers the usefulness, and never raises it.
-//! - It merges a note into a record only if the rules find no number, identifier, denial or role in
-//!   which both differ, and their vectors are near. The record keeps its text.
+//! - It makes a note a proposal to change a record, if the rules find no number, identifier, denial
+//!   or role in which both differ, and their vectors are near. No record changes before a review.
 //! - It reports a record as contradicted, and never replaces one.
 //!
 //! So a note that persuades the model gains nothing by it.
@@ -21,14 +21,11 @@ use serde_json::{Value, json};
 use super::{
     Action, Candidate, Contradiction, Difference, Judgment, Known, MergeBasis, Pair, mergeable,
 };
-use crate::text::cut;
 
 /// Most known records in a request: the nearest ones.
 pub const KNOWN_MAX: usize = 5;
-/// Most characters of a text in a request. A record has fewer.
-const TEXT_MAX_CHARS: usize = 2_000;
-/// Least cosine at which the model's word is enough to merge two notes that share few words.
-const MERGE_COSINE_MIN: f32 = 0.75;
+/// Least cosine at which the model's word is enough for two notes that share few words.
+const SAME_COSINE_MIN: f32 = 0.75;
 /// Least similarity at which the model's word is enough to report a contradiction.
 const CONTRADICTION_SIMILARITY_MIN: f32 = 0.35;
 
@@ -121,7 +118,8 @@ enum AnsweredVerdict {
 
 #[derive(Deserialize)]
 struct AnsweredRelation {
-    known: usize,
+    /// A whole number, which JSON may write as `1.0`.
+    known: f64,
     relation: Relation,
 }
 
@@ -148,10 +146,20 @@ static ANSWER: LazyLock<Arc<JsonAnswer>> = LazyLock::new(|| {
     Arc::new(JsonAnswer::new("judgment", schema).expect("a test compiles the schema"))
 });
 
-/// Returns the request about a note and its nearest known records, of which the first
-/// [`KNOWN_MAX`] are named.
-pub fn request(question: &Question<'_>, known: &[Known]) -> ChatRequest {
-    let known = known.iter().take(KNOWN_MAX).enumerate();
+/// Returns the request about a note and its nearest known records: the first [`KNOWN_MAX`], or
+/// fewer if they do not fit into `max_bytes`. `known` is shortened to them.
+pub fn request(question: &Question<'_>, known: &mut Vec<Known>, max_bytes: usize) -> ChatRequest {
+    known.truncate(KNOWN_MAX);
+    loop {
+        let request = request_about(question, known);
+        if request.bytes() <= max_bytes || known.pop().is_none() {
+            return request;
+        }
+    }
+}
+
+fn request_about(question: &Question<'_>, known: &[Known]) -> ChatRequest {
+    let known = known.iter().enumerate();
     let known: Vec<_> = known
         .map(|(index, known)| json!({"known": index + 1, "text": shown(known.note.text())}))
         .collect();
@@ -165,7 +173,7 @@ pub fn request(question: &Question<'_>, known: &[Known]) -> ChatRequest {
 
 /// Returns a text as the model receives it: without the special tokens of chat templates.
 fn shown(text: &str) -> String {
-    neutralize(&cut(text, TEXT_MAX_CHARS)).into_owned()
+    neutralize(text).into_owned()
 }
 
 /// Reads the answer to [`request()`] with the same known records. Relations to records that the
@@ -177,7 +185,8 @@ pub fn verdict(answer: &Value, known: &[Known]) -> Result<Verdict, serde_json::E
         AnsweredVerdict::Keep => None,
     };
     let relations = relations.iter().filter_map(|AnsweredRelation { known: number, relation }| {
-        let known = known.iter().take(KNOWN_MAX).nth(number.checked_sub(1)?)?;
+        let is_meant = |(at, _): &(u8, &Known)| (f64::from(*at) - number).abs() < 0.5;
+        let (_, known) = (1..).zip(known).find(is_meant)?;
         Some((known.id, *relation))
     });
     Ok(Verdict { doubt, usefulness, relations: relations.collect() })
@@ -195,7 +204,10 @@ impl Verdict {
         incoming: &Candidate,
         pairs: &[Pair<'_>],
     ) -> Judgment {
-        let mut revised = Judgment { doubt: self.doubt, ..judgment };
+        // A proposal can't replace a record, so a doubt would drop what the caller requests.
+        let replaces = incoming.supersedes.is_some() || incoming.contradicts;
+        let doubt = self.doubt.filter(|_| !replaces);
+        let mut revised = Judgment { doubt, ..judgment };
         let usefulness = self.usefulness.clamp(0.0, 1.0);
         let scores = &mut revised.scores;
         scores.usefulness = scores.usefulness.min(f32::midpoint(scores.usefulness, usefulness));
@@ -211,7 +223,7 @@ impl Verdict {
         let same = pairs.iter().find(|pair| {
             self.relation(pair.known.id) == Some(Relation::Same)
                 && mergeable(incoming.kind, pair.known.kind)
-                && pair.known.cosine.is_some_and(|cosine| cosine >= MERGE_COSINE_MIN)
+                && pair.known.cosine.is_some_and(|cosine| cosine >= SAME_COSINE_MIN)
                 && !pair.comparison.difference.as_ref().is_some_and(Difference::is_hard)
         });
         let Some(pair) = same else { return };
@@ -249,7 +261,8 @@ mod tests {
 
     fn ask(content: &str, known: &[Known]) -> String {
         let question = Question { kind: RecordKind::Fact, title: "T", content };
-        request(&question, known).messages[1].text.as_str().to_owned()
+        let request = request(&question, &mut known.to_vec(), usize::MAX);
+        request.messages[1].text.as_str().to_owned()
     }
 
     /// Returns the judgment with an answer of the model about one known record.
@@ -280,7 +293,34 @@ mod tests {
     }
 
     #[test]
-    fn paraphrase_is_merged_if_its_vector_is_near_and_the_record_keeps_its_text() {
+    fn number_of_a_known_note_may_be_written_as_a_float() {
+        let record = known(RECORD, Some(0.8));
+        let mut given = answer("keep", "same");
+        given["relations"][0]["known"] = json!(1.0);
+        let verdict = verdict(&given, std::slice::from_ref(&record)).unwrap();
+        assert_eq!(verdict.relations, [(record.id, Relation::Same)]);
+    }
+
+    #[test]
+    fn known_notes_that_do_not_fit_are_left_out() {
+        let question = Question { kind: RecordKind::Fact, title: "T", content: "x" };
+        let mut all: Vec<_> = (0..20).map(|_| known(&"long ".repeat(400), None)).collect();
+        let request = request(&question, &mut all, 9_000);
+        assert!(request.bytes() <= 9_000 && !all.is_empty() && all.len() < KNOWN_MAX);
+    }
+
+    #[test]
+    fn request_to_replace_a_record_is_not_doubted() {
+        let record = known(RECORD, Some(0.7));
+        let known = std::slice::from_ref(&record);
+        let verdict = verdict(&answer("status_report", "different"), known).unwrap();
+        let replacing = Candidate { supersedes: Some(record.id), ..incoming(PARAPHRASE) };
+        let judgment = judge(&Candidate { verdict: Some(verdict), ..replacing }, known);
+        assert_eq!((judgment.doubt, judgment.supersede), (None, vec![record.id]));
+    }
+
+    #[test]
+    fn paraphrase_is_the_same_if_its_vector_is_near() {
         let near = known(RECORD, Some(0.8));
         let merged = judged(PARAPHRASE, &near, &answer("keep", "same"));
         let basis = MergeBasis::Model;
@@ -297,7 +337,7 @@ mod tests {
         for note in [
             "The lock of the importer expires after 45 minutes.",
             "The lock of the importer never expires after 30 minutes.",
-            "The lock of the `exporter` expires after 30 minutes.",
+            "The lock of import_worker.rs expires after 30 minutes.",
         ] {
             let judgment = judged(note, &record, &answer("keep", "same"));
             assert_eq!(judgment.action, Action::Create, "{note}");

@@ -270,7 +270,9 @@ proptest! {
         for score in [judgment.scores.novelty, judgment.scores.dup, judgment.scores.usefulness] {
             prop_assert!((0.0..=1.0).contains(&score));
         }
-        let merged_exactly = matches!(judgment.action, Action::Merge { basis: MergeBasis::Hash, .. });
+        let hash = MergeBasis::Hash;
+        let merged_exactly =
+            matches!(judgment.action, Action::Merge { basis, .. } if basis == hash);
         prop_assert!(merged_exactly);
     }
 

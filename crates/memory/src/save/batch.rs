@@ -35,7 +35,7 @@ pub(super) async fn create_batch(
         // Drafts of this batch count as known records.
         known.extend(new.iter().map(|(other, new, _)| as_known(&saves[*other], new, save)));
         let judgment = judge(&save.incoming(), &known);
-        if judgment.action == Action::Create && judgment.doubt.is_none() {
+        if judgment.action == Action::Create && !judgment.needs_review() {
             let draft = RecordDraft::of(save.linked_to(None), judgment.scores);
             new.push((at, draft, judgment));
         }

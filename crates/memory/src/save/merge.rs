@@ -76,13 +76,9 @@ fn merged_body(
     notes: &mut Vec<String>,
 ) -> RecordBody {
     let Incoming { request, prepared, task, dialog } = incoming;
-    let basis = match judgment.action {
-        Action::Merge { basis, .. } => basis,
-        Action::Create => MergeBasis::Words,
-    };
-    let exact = basis == MergeBasis::Hash;
+    let exact = matches!(judgment.action, Action::Merge { basis: MergeBasis::Hash, .. });
     let new = &prepared.body;
-    let (title, content) = merged_text(old, new, basis, request.title.is_some());
+    let (title, content) = merged_text(old, new, exact, request.title.is_some());
     let scope = union_reported(&old.scope, &new.scope, "scopes", notes);
     let tags = union_reported(&old.tags, &new.tags, "tags", notes);
     let (ttl, is_ttl_explicit) = merged_ttl(old, new);
@@ -156,17 +152,16 @@ fn merged_ttl(old: &Record, new: &RecordBody) -> (DateTime<Utc>, bool) {
 }
 
 /// Returns title and content of a merged record, both from one text: the newer one, unless it is an
-/// exact duplicate or leaves details out, or only a model finds that both are the same. A title
-/// named by a caller is kept.
+/// exact duplicate or leaves details out. A title named by a caller is kept.
 fn merged_text(
     old: &Record,
     new: &RecordBody,
-    basis: MergeBasis,
+    exact: bool,
     titled: bool,
 ) -> (Sanitized, Sanitized) {
     let length = |text: &str| as_f32(text.chars().count());
     let says_less = length(new.content.as_str()) < NEWER_LENGTH_MIN * length(&old.content);
-    let keep_old = basis != MergeBasis::Words || says_less;
+    let keep_old = exact || says_less;
     let content =
         if keep_old { Sanitized::stored(old.content.clone()) } else { new.content.clone() };
     let title = if titled || (!keep_old && was_derived(old)) {

@@ -1,5 +1,5 @@
-//! The opinion of a chat model about a note: requested before the transaction of its save, and for a
-//! limited time.
+//! The opinion of a chat model about a note: requested before the transaction of its save, and for
+//! a limited time.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use mc_domain::{Classified, Trust, Visibility};
 use tokio::time::timeout;
 
 use super::write::{Save, find_candidates};
-use crate::chat::ProjectChat;
+use crate::chat::{self, ProjectChat};
 use crate::content_filter::ReviewStatus;
 use crate::judge::Known;
 use crate::judge::model::{self, Question, Verdict};
@@ -52,20 +52,25 @@ pub(super) async fn ask(ctx: &MemoryContext, save: &Save) -> Opinion {
     if ctx.judge_wait == Duration::ZERO {
         return Opinion::Later;
     }
-    match timeout(ctx.judge_wait, of_save(&chat, save)).await {
+    match timeout(ctx.judge_wait, of_save(chat, save)).await {
         Ok(Ok(opinion)) => opinion,
         Ok(Err(error)) => {
             tracing::warn!(
                 error = &error as &dyn std::error::Error,
                 "the rules judge a save alone"
             );
-            if error.kind().is_transient() { Opinion::Later } else { Opinion::NotAsked }
+            if may_pass(&error) { Opinion::Later } else { Opinion::NotAsked }
         }
         Err(_) => Opinion::Later,
     }
 }
 
-async fn of_save(chat: &ProjectChat, save: &Save) -> Result<Opinion, Error> {
+/// Whether a later request may succeed. A spent budget has no tokens until the next day.
+fn may_pass(error: &Error) -> bool {
+    !matches!(error, Error::Chat(chat::Error::BudgetSpent { .. })) && error.kind().is_transient()
+}
+
+async fn of_save(chat: ProjectChat, save: &Save) -> Result<Opinion, Error> {
     let mut tx = save.store.begin().await?;
     let known = find_candidates(&mut tx, &[save]).await?.pop().unwrap_or_default();
     drop(tx);
@@ -74,12 +79,14 @@ async fn of_save(chat: &ProjectChat, save: &Save) -> Result<Opinion, Error> {
     if known.iter().any(|known| known.content_hash == body.content_hash) {
         return Ok(Opinion::NotAsked);
     }
-    let question = Question {
-        kind: save.request.kind,
-        title: body.title.as_str(),
-        content: body.content.as_str(),
-    };
-    Ok(Opinion::Given(verdict(chat, &question, known).await?))
+    let (kind, title, content) = (save.request.kind, body.title.clone(), body.content.clone());
+    // A task of its own: if the save stops waiting, the request ends and its tokens are recorded.
+    let asking = tokio::spawn(async move {
+        let question = Question { kind, title: title.as_str(), content: content.as_str() };
+        verdict(&chat, &question, known).await
+    });
+    let verdict = asking.await.map_err(|_| Error::Panicked)??;
+    Ok(Opinion::Given(verdict))
 }
 
 /// Requests the verdict about a note and its nearest known records.
@@ -90,9 +97,16 @@ pub(crate) async fn verdict(
 ) -> Result<Verdict, Error> {
     let nearness = |known: &Known| known.cosine.unwrap_or_default();
     known.sort_by(|a, b| nearness(b).total_cmp(&nearness(a)));
-    let completion = chat.complete(ModelRole::Judge, &model::request(question, &known)).await?;
-    let Content::Json(answer) = &completion.content else {
-        unreachable!("the request is for JSON")
+    let model = chat.model(ModelRole::Judge)?;
+    let request = model::request(question, &mut known, model.max_prompt_bytes());
+    let completion = chat.complete(ModelRole::Judge, &request).await?;
+    let bad_answer = |defect: String| {
+        let model = model.name().to_owned();
+        Error::Chat(mc_chat::Error::BadAnswer { model, defect }.into())
     };
-    Ok(model::verdict(answer, &known).expect("the answer follows its schema"))
+    match &completion.content {
+        Content::Json(answer) => model::verdict(answer, &known)
+            .map_err(|error| bad_answer(format!("JSON that is no verdict ({error})"))),
+        Content::Text(_) => Err(bad_answer("text in place of JSON".to_owned())),
+    }
 }

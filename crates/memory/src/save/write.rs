@@ -174,7 +174,8 @@ async fn judge_and_write(tx: &mut Tx, save: &Save) -> Result<Written, Error> {
         }
         _ => false,
     };
-    if request.visibility == Visibility::Proposed || is_outdated || judgment.doubt.is_some() {
+    let is_proposal = request.visibility == Visibility::Proposed || judgment.needs_review();
+    if is_proposal || is_outdated {
         return propose(tx, incoming, judgment).await;
     }
     // Locks all records at once, in one order, as recalls count hits on several records.
@@ -281,6 +282,9 @@ async fn propose(
             "a person of the team decides whether it is to count: the chat model finds that {}",
             doubt.as_str()
         ),
+        (None, Some(_)) if judgment.needs_review() => {
+            format!("{}; a person of the team decides whether it is to say this", judgment.reason)
+        }
         (None, Some(id)) => {
             format!("a person of the team decides whether record {id} is to say this")
         }

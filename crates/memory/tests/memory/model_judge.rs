@@ -82,27 +82,28 @@ async fn note_that_the_model_doubts_becomes_a_proposal() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn paraphrase_is_merged_by_the_model_and_the_record_keeps_its_text() {
+async fn paraphrase_becomes_a_proposal_to_change_the_record() {
     let world = World::new().await;
-    let server = ModelServer::start(|request| {
-        answer("keep", 0.9, "same", known_count(request))
-    });
-    let server = server.await;
+    let server =
+        ModelServer::start(|request| answer("keep", 0.9, "same", known_count(request))).await;
     let ctx = judged(&world, &server, LONG).await;
     let Decision::Created(id) = saved(&ctx, &note(&world, KNOWN)).await.decision else {
         panic!("a new record");
     };
-    let alone = world.member().await;
-    let by_rules = save(&alone, &note(&world, PARAPHRASE)).await.unwrap();
-    let Decision::Created(other) = by_rules.decision else { panic!("the rules: {by_rules:?}") };
-    let mut tx = world.store().begin().await.unwrap();
-    records::delete(&mut tx, other).await.unwrap();
-    tx.commit().await.unwrap();
-
-    let merged = saved(&ctx, &note(&world, &format!("{PARAPHRASE}!"))).await;
-    assert_eq!(merged.decision, Decision::Merged(id), "{merged:?}");
-    assert!(merged.reason.contains("the chat model"), "{}", merged.reason);
-    assert_eq!(merged.record.unwrap().content, KNOWN);
+    let titled = SaveRequest {
+        title: Some("Store prices as floats".to_owned()),
+        ttl: Some(chrono::Utc::now() + chrono::TimeDelta::days(1)),
+        tags: vec!["floats".to_owned()],
+        ..note(&world, PARAPHRASE)
+    };
+    let before = records::find(world.store(), id).await.unwrap();
+    let proposed = saved(&ctx, &titled).await;
+    let Decision::Proposed(proposal) = proposed.decision else { panic!("{proposed:?}") };
+    assert!(proposed.reason.contains(&format!("record {id} says the same")), "{proposed:?}");
+    let after = records::find(world.store(), id).await.unwrap();
+    assert_eq!(format!("{before:?}"), format!("{after:?}"), "the record has not changed");
+    let proposal = records::find(world.store(), proposal).await.unwrap().unwrap();
+    assert_eq!(proposal.amends_record_id, Some(id));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -118,6 +119,11 @@ async fn save_waits_no_longer_than_configured_and_is_judged_later() {
     assert!(started.elapsed() < Duration::from_secs(3), "{:?}", started.elapsed());
     let Decision::Created(id) = outcome.decision else { panic!("{outcome:?}") };
     assert_eq!(job_count(&world).await, "1");
+    // The request ends by itself, and its tokens are recorded.
+    let completed = "select count(completed_at)::text from chat_requests";
+    while testing::text(world.store(), completed).await.unwrap() != "1" {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
 
     let policy = mc_domain::Policy::default();
     let chat = ProjectChat::new(models(&server), world.store().clone(), world.project, &policy);
@@ -131,11 +137,9 @@ async fn save_waits_no_longer_than_configured_and_is_judged_later() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn record_saved_before_the_answer_is_merged_later() {
+async fn paraphrase_saved_before_the_answer_is_demoted_later() {
     let world = World::new().await;
-    let server = ModelServer::start(|request| {
-        answer("keep", 0.9, "same", known_count(request))
-    });
+    let server = ModelServer::start(|request| answer("keep", 0.9, "same", known_count(request)));
     let server = server.await;
     let ctx = world.member().await;
     saved(&ctx, &note(&world, KNOWN)).await;
@@ -145,7 +149,7 @@ async fn record_saved_before_the_answer_is_merged_later() {
     let chat = ProjectChat::new(models(&server), world.store().clone(), world.project, &policy);
     let model = vectors::models(world.store()).await.unwrap().remove(0);
     let rejudged = judge_again(world.store(), &chat, &model, id).await.unwrap();
-    assert_eq!(rejudged, Rejudged::Merged);
+    assert_eq!(rejudged, Rejudged::Demoted);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -156,6 +160,7 @@ async fn rules_decide_alone_if_the_model_gives_no_usable_answer() {
         Reply::text("It is a good note, keep it."),
         Reply::text("{\"verdict\": \"keep\""),
         Reply::text("{\"score\": 1.0}"),
+        Reply::text("{\"verdict\": \"keep\", \"usefulness\": 1e400, \"relations\": []}"),
         Reply::text("x".repeat(1_000_000)),
         Reply::status(400, "bad request"),
     ]
@@ -249,8 +254,8 @@ async fn notes_that_address_the_judge_gain_nothing_from_a_model_that_obeys_them(
     for content in &attacks {
         let by_model = saved(&judged, &note(&with, content)).await;
         let by_rules = saved(&alone, &note(&without, content)).await;
-        // A merged note adds nothing: the record keeps its text.
-        let gains_nothing = [("merged", "created"), (name(&by_rules), name(&by_rules))];
+        // A proposal changes nothing before a review.
+        let gains_nothing = [("proposed", "created"), (name(&by_rules), name(&by_rules))];
         let outcomes = (name(&by_model), name(&by_rules));
         assert!(gains_nothing.contains(&outcomes), "{outcomes:?}: {content}");
         assert!(by_model.scores.usefulness <= by_rules.scores.usefulness, "{content}");
@@ -258,7 +263,7 @@ async fn notes_that_address_the_judge_gain_nothing_from_a_model_that_obeys_them(
     }
     let known = records::find(with.store(), kept(&with).await).await.unwrap().unwrap();
     assert_eq!(known.content, KNOWN);
-    println!("with the rules alone, and with a model that obeys: {counts:?}");
+    assert!(counts.contains_key("created") && counts.len() > 1, "{counts:?}");
 }
 
 /// Returns the first record of the project.
@@ -280,9 +285,8 @@ async fn notes_that_address_the_judge_are_not_kept_if_the_model_recognizes_them(
             Decision::Created(_) | Decision::Merged(_) | Decision::Superseded { .. }
         );
         // A text that the prompt guard flags is not sent to the model, and is untrusted.
-        let is_trusted = outcome.record.is_some_and(|record| {
-            record.access.trust > mc_domain::Trust::Untrusted
-        });
+        let is_trusted =
+            outcome.record.is_some_and(|record| record.access.trust > mc_domain::Trust::Untrusted);
         assert!(!is_kept || !is_trusted, "{content}: {}", outcome.reason);
     }
 }

@@ -3,6 +3,7 @@
 use chrono::{DateTime, Utc};
 use mc_domain::ProjectId;
 use mc_sanitizer::Sanitized;
+use sqlx::PgConnection;
 
 use crate::project_lock::{self, ProjectPart};
 use crate::{Result, Store, Tx};
@@ -22,6 +23,17 @@ pub struct StoredSchema {
 
 /// Lists the schemas of a project by name.
 pub async fn list(store: &Store, project: ProjectId) -> Result<Vec<StoredSchema>> {
+    list_on(&mut *store.read().await?, project).await
+}
+
+/// Locks the schemas of a project until the transaction ends, and lists them. A change of one is
+/// checked against the others, so changes wait for each other.
+pub async fn lock(tx: &mut Tx, project: ProjectId) -> Result<Vec<StoredSchema>> {
+    project_lock::lock(tx, project, ProjectPart::SgrSchemas).await?;
+    list_on(&mut tx.0, project).await
+}
+
+async fn list_on(connection: &mut PgConnection, project: ProjectId) -> Result<Vec<StoredSchema>> {
     Ok(sqlx::query_as!(
         StoredSchema,
         r#"select s.name, s.source, u.login as "updated_by?", s.updated_at
@@ -29,37 +41,22 @@ pub async fn list(store: &Store, project: ProjectId) -> Result<Vec<StoredSchema>
            where s.project_id = $1 order by s.name"#,
         project.0
     )
-    .fetch_all(&mut *store.read().await?)
+    .fetch_all(connection)
     .await?)
 }
 
-/// Creates or replaces a schema. Returns whether it is new; `None` if the project would have more
-/// than `max_count`.
-pub async fn put(
-    tx: &mut Tx,
-    project: ProjectId,
-    name: &str,
-    source: &Sanitized,
-    max_count: u16,
-) -> Result<Option<bool>> {
-    // Concurrent writes would exceed the limit.
-    project_lock::lock(tx, project, ProjectPart::SgrSchemas).await?;
-    Ok(sqlx::query_scalar!(
-        r#"insert into sgr_schemas as s (project_id, name, source, updated_by)
-           select $1, $2, $3, $4
-           where exists (select from sgr_schemas where project_id = $1 and name = $2)
-               or (select count(*) from sgr_schemas where project_id = $1) < $5
-           on conflict (project_id, name) do update set
-               source = excluded.source, updated_by = excluded.updated_by, updated_at = now()
-           returning s.xmax = 0 as "is_new!""#,
+/// Creates or replaces a schema.
+pub async fn put(tx: &mut Tx, project: ProjectId, name: &str, source: &Sanitized) -> Result<()> {
+    tx.run(sqlx::query!(
+        "insert into sgr_schemas (project_id, name, source, updated_by) values ($1, $2, $3, $4)
+         on conflict (project_id, name) do update set
+             source = excluded.source, updated_by = excluded.updated_by, updated_at = now()",
         project.0,
         name,
         source.as_str(),
-        tx.principal().map(|user| user.0),
-        i64::from(max_count)
-    )
-    .fetch_optional(&mut *tx.0)
-    .await?)
+        tx.principal().map(|user| user.0)
+    ))
+    .await
 }
 
 /// Deletes a schema; returns whether the project had it.

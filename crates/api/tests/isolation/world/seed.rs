@@ -106,9 +106,11 @@ pub fn text(n: usize, mark: &str) -> String {
 /// Returns the file of a reasoning schema with a mark.
 fn sgr_schema(n: usize, mark: &str) -> String {
     let description = text(n, mark);
-    format!(
-        "schema: own-{n}\ndescription: '{description}'\nsteps: [{{name: Think, output: idea}}]\n"
-    )
+    json!({
+        "schema": format!("own-{n}"), "description": description,
+        "steps": [{"name": "Think", "output": "idea"}],
+    })
+    .to_string()
 }
 
 /// All of it as statements. The order is that of the references between the tables.

@@ -71,10 +71,11 @@ pub async fn run(args: &EvalJudgeArgs, config: &Config, format: Format) -> Resul
     let models = ChatModels::open(&config.chat)?;
     let model = if args.model { Some(models.with_role(ModelRole::Judge)?) } else { None };
     let embedder = open_embedder(config).await?;
-    let judged = stream::iter(&rows).map(|row| judge(row, &*embedder, model.map(|model| &**model)));
-    let judged: Vec<_> = judged.buffered(CONCURRENCY).try_collect().await?;
+    let model = model.map(|model| &**model);
+    let judging = stream::iter(&rows).map(|row| judge(row, &*embedder, model));
+    let results: Vec<_> = judging.buffered(CONCURRENCY).try_collect().await?;
     let (mut judges, mut requests) = (Judges::default(), Requests::default());
-    for row in judged {
+    for row in results {
         judges.rules.add(row.row, row.rules);
         let Some(of_model) = row.model else { continue };
         judges.both.add(row.row, of_model.both);
@@ -83,7 +84,7 @@ pub async fn run(args: &EvalJudgeArgs, config: &Config, format: Format) -> Resul
         }
         requests.add(of_model);
     }
-    let report = report(&judges, model.map(|model| &**model), &requests);
+    let report = report(&judges, model, &requests);
     match format {
         Format::Json => line(&json(&report)),
         Format::Text => print(&report),
@@ -128,9 +129,9 @@ impl Measured {
         let confusion = |confusion: &Confusion| {
             let labels = LABELS.iter().map(|label| (*label, confusion.of(label)));
             let labels = labels.filter(|(_, figures)| figures.count > 0);
-            let cells = confusion.cells().map(|(label, judged, count)| {
-                json!({"label": label, "judged": judged, "count": count})
-            });
+            let cells = confusion.cells().map(
+                |(label, judged, count)| json!({"label": label, "judged": judged, "count": count}),
+            );
             json!({
                 "count": confusion.count(),
                 "agreement": confusion.agreement(),
@@ -167,8 +168,10 @@ async fn judge<'a>(
 }
 
 async fn by_model(row: &Row, known: Option<&Known>, model: &ChatModel) -> ByModel {
-    let records: Vec<_> = known.into_iter().cloned().collect();
-    let completion = model.complete(&model::request(&row.question(), &records)).await;
+    let mut records: Vec<_> = known.into_iter().cloned().collect();
+    let max_bytes = model.max_prompt_bytes();
+    let request = model::request(&row.question(), &mut records, max_bytes);
+    let completion = model.complete(&request).await;
     let (verdict, usage, error) = match completion {
         Ok(Completion { content: Content::Json(answer), usage }) => {
             (model::verdict(&answer, &records).ok(), usage, None)
