@@ -38,10 +38,12 @@ pub enum MetricsAccess {
 }
 
 /// Returns the metrics, if the request may read them.
-pub async fn scrape(State(api): State<ApiState>, request: Request) -> Result<Response, Problem> {
-    let Some(access) = &api.settings.metrics else { return Err(Problem::unknown_path()) };
-    check(access, &request)?;
-    let text = api.metrics.encode().await.map_err(|error| {
+pub async fn scrape(
+    State((access, metrics)): State<(MetricsAccess, Metrics)>,
+    request: Request,
+) -> Result<Response, Problem> {
+    check(&access, &request)?;
+    let text = metrics.encode().await.map_err(|error| {
         tracing::error!(error = &error as &dyn std::error::Error, "encoding metrics failed");
         Problem::internal()
     })?;

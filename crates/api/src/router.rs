@@ -106,10 +106,9 @@ fn counted(router: Router, metrics: Option<RequestMetrics>) -> Router {
 
 /// Returns the route of metrics, if the operator has configured who may read them.
 fn metrics(state: &ApiState) -> Router {
-    if state.settings.metrics.is_none() {
-        return Router::new();
-    }
-    let router = Router::new().route(METRICS, get(scrape)).with_state(state.clone());
+    let Some(access) = state.settings.metrics.clone() else { return Router::new() };
+    let router = Router::new().route(METRICS, get(scrape));
+    let router = router.with_state((access, state.metrics.clone()));
     with_time_limit(router, &state.settings)
 }
 

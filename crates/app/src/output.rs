@@ -149,10 +149,10 @@ pub fn json(value: &Value) -> String {
 
 /// Formats a table with a header and one row for each item. On a terminal, it is as wide as that,
 /// and long cells are wrapped; ids are not, so that they can be copied.
-pub fn table<const N: usize>(
+pub fn table<T, const N: usize>(
     header: [&str; N],
-    items: &[Value],
-    row: impl Fn(&Value) -> [String; N],
+    items: &[T],
+    row: impl Fn(&T) -> [String; N],
 ) -> String {
     let mut table = Table::new();
     table.load_style(presets::NOTHING);

@@ -104,7 +104,7 @@ pub fn short_name(text: &str) -> Result<String, Violation> {
 
 /// Accepts the name of a reasoning schema.
 pub fn schema_name(text: &str) -> Result<String, Violation> {
-    const MAX: usize = 40;
+    const MAX: usize = mc_sgr::limits::NAME_MAX_CHARS;
     let is_accepted = |c: char| matches!(c, 'a'..='z' | '0'..='9' | '_' | '-');
     let starts = text.starts_with(|c: char| c.is_ascii_lowercase());
     if starts && text.len() <= MAX && text.chars().all(is_accepted) {

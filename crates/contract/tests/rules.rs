@@ -3,9 +3,11 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use chrono::{DateTime, Utc};
+use mc_contract::list::Steps;
 use mc_contract::operations::policy::SetPolicy;
-use mc_contract::text::{RepositoryPath, ShortText, WebUrl};
+use mc_contract::text::{ContentText, RepositoryPath, SchemaName, ShortText, Title, WebUrl};
 use mc_contract::{ExpiryDate, Meta, Request, limits, rules};
+use mc_sgr::limits as schema_limits;
 use proptest::prelude::*;
 use serde_json::{Value, from_value, json};
 
@@ -29,6 +31,21 @@ fn length_is_counted_in_characters() {
     assert!(rules::line("ёёё", 3).is_ok());
     let violation = rules::line("ёёёё", 3).unwrap_err();
     assert_eq!(violation.to_string(), "holds 4 characters; the limit is 3");
+}
+
+#[test]
+fn limits_of_reasoning_schemas_are_those_of_requests() {
+    // Their crate can't use the limits of this one, which depends on it.
+    type Accepts = fn(usize) -> bool;
+    let limits: [(usize, Accepts); 4] = [
+        (schema_limits::NAME_MAX_CHARS, |n| SchemaName::parse(&"x".repeat(n)).is_ok()),
+        (schema_limits::NOTE_TITLE_MAX_CHARS, |n| Title::parse(&"x".repeat(n)).is_ok()),
+        (schema_limits::NOTE_CONTENT_MAX_CHARS, |n| ContentText::parse(&"x".repeat(n)).is_ok()),
+        (schema_limits::NOTE_STEPS_MAX, |n| from_value::<Steps>(json!(vec!["x"; n])).is_ok()),
+    ];
+    for (max, accepts) in limits {
+        assert!(accepts(max) && !accepts(max + 1), "{max}");
+    }
 }
 
 #[test]

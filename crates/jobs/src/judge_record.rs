@@ -2,10 +2,9 @@
 
 use std::time::Duration;
 
-use mc_domain::{Classified as _, RecordId};
-use mc_memory::chat::{self, ProjectChat};
+use mc_domain::RecordId;
 use mc_memory::{Error, judge_again};
-use mc_store::{policies, records};
+use mc_store::records;
 use serde::{Deserialize, Serialize};
 
 use crate::JobContext;
@@ -31,31 +30,18 @@ impl BackgroundJob for JudgeRecord {
 
     async fn run(self, context: &JobContext) -> Result<(), JobError> {
         let JobContext { store, chat, embedding, .. } = context;
-        let Some(record) = records::find(store, self.id).await? else { return Ok(()) };
-        let policy = policies::of(store, record.project).await?;
-        let chat = ProjectChat::new(chat.clone(), store.clone(), record.project, &policy);
-        match judge_again(store, &chat, &embedding.model, self.id).await {
+        match judge_again(store, chat, &embedding.model, self.id).await {
             Ok(rejudged) => {
                 tracing::debug!(record.id = %self.id, ?rejudged, "record judged by a chat model");
                 Ok(())
             }
             // The rules have kept the record, and a later attempt gets no other answer.
-            Err(Error::Chat(error)) if is_final(&error) => {
+            Err(Error::Chat(error)) if error.is_final() => {
                 let error = &error as &dyn std::error::Error;
                 tracing::warn!(record.id = %self.id, error, "record not judged by a chat model");
                 Ok(())
             }
             Err(error) => Err(error.into()),
         }
-    }
-}
-
-/// Whether the model gives no verdict in a later attempt either. The budget has no tokens until the
-/// next day.
-fn is_final(error: &chat::Error) -> bool {
-    match error {
-        chat::Error::NotAllowed { .. } | chat::Error::BudgetSpent { .. } => true,
-        chat::Error::Model(error) => !error.kind().is_transient(),
-        chat::Error::Store(_) => false,
     }
 }

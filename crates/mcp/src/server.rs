@@ -187,10 +187,14 @@ impl MemoryServer {
     async fn schema(&self, name: &str, caller: &CoreCaller<'_>) -> Result<Value, CallError> {
         let name = SchemaName::parse(name)
             .map_err(|violation| FieldError::new("name", violation.to_string()))?;
-        let query = caller.project.map(|key| ("project_key", key.to_string()));
-        let path = format!("/sgr/{}", name.as_str());
-        Ok(caller.send(CoreCall::get(path, query.into_iter().collect())).await?)
+        Ok(caller.send(schemas_call(format!("/sgr/{}", name.as_str()), caller.project)).await?)
     }
+}
+
+/// Returns the call for schemas of a project, or for the built-in ones.
+fn schemas_call(path: impl Into<String>, project: Option<&ProjectKey>) -> CoreCall {
+    let query = project.map(|key| ("project_key", key.to_string()));
+    CoreCall::get(path, query.into_iter().collect())
 }
 
 /// Returns what the team knows about the place and the task of a prompt.
@@ -305,8 +309,7 @@ impl ServerHandler for MemoryServer {
         context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
         let project = self.project(&context).map_err(|error| invalid(&error))?;
-        let query = project.map(|key| ("project_key", key.to_string()));
-        let call = CoreCall::get("/sgr", query.into_iter().collect());
+        let call = schemas_call("/sgr", project.as_deref());
         let prompts = match self.core.send(call, self.forwarded(&context)).await {
             Ok(answer) => prompts::listed(&answer),
             // Clients list prompts when they start, perhaps before the service.

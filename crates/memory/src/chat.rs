@@ -45,6 +45,17 @@ pub enum Error {
     Store(#[from] mc_store::Error),
 }
 
+impl Error {
+    /// Whether a later request has no answer either. The budget has no tokens until the next day.
+    pub fn is_final(&self) -> bool {
+        match self {
+            Self::NotAllowed { .. } | Self::BudgetSpent { .. } => true,
+            Self::Model(error) => !error.kind().is_transient(),
+            Self::Store(_) => false,
+        }
+    }
+}
+
 impl Classified for Error {
     fn kind(&self) -> ErrorKind {
         match self {

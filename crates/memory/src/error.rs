@@ -156,8 +156,7 @@ pub enum Error {
     InvalidSchema(#[from] mc_sgr::InvalidSchema),
     /// A stored reasoning schema that this version of the program can't use.
     #[error(
-        "the project's reasoning schema {schema} can't be used: {error}; set it again, or \
-             delete it"
+        "the project's reasoning schema {schema} can't be used: {error}; set it again, or delete it"
     )]
     BrokenSchema {
         /// Its name.

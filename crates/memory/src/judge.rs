@@ -12,7 +12,6 @@
 //! 6. `Verdict::revise` applies the opinion of a model, within the limits of these rules.
 
 pub mod compare;
-pub mod evaluation;
 pub mod model;
 pub mod note;
 mod note_cache;
@@ -28,13 +27,16 @@ pub use note::ParsedNote;
 pub(crate) use note_cache::NoteCache;
 pub use usefulness::{Evidence, Reject, reject, usefulness};
 
+use crate::normalize::content_hash;
+
 /// Least cosine at which near duplicates by words merge. Measured with the int8 all-MiniLM-L6-v2: a
 /// note and its copy with typos or another order stay above it. It is only a second opinion, as
 /// notes that differ in one number have more than 0.95, too.
 pub(crate) const MERGE_COSINE_MIN: f32 = 0.60;
 
-/// Least similarity ([`Pair::similarity`]) at which a contradiction replaces the nearest record.
-/// Below it, the nearest is about something else.
+/// Least similarity ([`Pair::similarity`]) at which a contradiction replaces the nearest record, and
+/// at which the word of a chat model is enough to report one. Below it, the nearest is about
+/// something else.
 const CONTRADICTION_SIMILARITY_MIN: f32 = 0.35;
 
 /// Least share of words for that: a cosine alone only shows that both are about the same part.
@@ -64,6 +66,21 @@ pub struct Candidate {
     pub usefulness: f32,
     /// The opinion of a chat model, if one was asked.
     pub verdict: Option<Verdict>,
+}
+
+impl Candidate {
+    /// Returns a text of which only its content and the opinion of a chat model are known.
+    pub fn of_text(kind: RecordKind, content: &str, verdict: Option<Verdict>) -> Self {
+        Self {
+            kind,
+            note: Arc::new(ParsedNote::read(content)),
+            content_hash: content_hash(content),
+            contradicts: false,
+            supersedes: None,
+            usefulness: 1.0,
+            verdict,
+        }
+    }
 }
 
 /// A live record that the note may duplicate.

@@ -49,7 +49,7 @@ use prepare::{Filtered, Prepared, decide_ttl, prepare};
 pub use request::SaveRequest;
 use sanitize::SanitizedRequest;
 pub(crate) use sanitize::sanitize_citation;
-pub(crate) use write::{NEARNESS, Save};
+pub(crate) use write::{NEARNESS, Save, as_known};
 
 /// Longest content of a record, in characters.
 pub const CONTENT_MAX_CHARS: usize = distill::WHOLE_MAX_CHARS;

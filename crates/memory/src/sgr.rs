@@ -1,6 +1,8 @@
 //! Reasoning schemas (SGR): the built-in ones, and those of a project, which override the built-in
 //! ones of the same name.
 
+use std::sync::OnceLock;
+
 use mc_domain::{AuditAction, ProjectId};
 use mc_sgr::{InvalidSchema, Schema, SchemaSource};
 use mc_store::audit::{self, NewEvent};
@@ -89,7 +91,23 @@ struct Schemas {
 struct OwnSchema {
     stored: Option<StoredSchema>,
     name: String,
-    source: Result<SchemaSource, InvalidSchema>,
+    /// The file, parsed when it is needed first.
+    source: OnceLock<Result<SchemaSource, InvalidSchema>>,
+}
+
+impl OwnSchema {
+    fn new(source: SchemaSource) -> Self {
+        Self { stored: None, name: source.name.clone(), source: Ok(source).into() }
+    }
+
+    fn stored(stored: StoredSchema) -> Self {
+        Self { name: stored.name.clone(), stored: Some(stored), source: OnceLock::new() }
+    }
+
+    fn source(&self) -> Result<&SchemaSource, &InvalidSchema> {
+        let file = self.stored.as_ref().map_or("", |stored| &stored.source);
+        self.source.get_or_init(|| SchemaSource::parse(file)).as_ref()
+    }
 }
 
 impl Schemas {
@@ -101,12 +119,7 @@ impl Schemas {
     }
 
     fn of(stored: Vec<StoredSchema>) -> Self {
-        let own = stored.into_iter().map(|stored| OwnSchema {
-            source: SchemaSource::parse(&stored.source),
-            name: stored.name.clone(),
-            stored: Some(stored),
-        });
-        Self { own: own.collect() }
+        Self { own: stored.into_iter().map(OwnSchema::stored).collect() }
     }
 
     fn own(&self, name: &str) -> Option<&OwnSchema> {
@@ -117,13 +130,13 @@ impl Schemas {
     /// built-in schema.
     fn resolve(&self, source: &SchemaSource) -> Result<Schema, InvalidSchema> {
         source.resolve(|child, name| match self.own(name).filter(|_| child.name != name) {
-            Some(own) => own.source.as_ref().ok(),
+            Some(own) => own.source().ok(),
             None => mc_sgr::find_built_in_source(name),
         })
     }
 
     fn resolve_own(&self, own: &OwnSchema) -> Result<Schema, InvalidSchema> {
-        self.resolve(own.source.as_ref().map_err(Clone::clone)?)
+        self.resolve(own.source().map_err(Clone::clone)?)
     }
 
     /// Lists the schemas that can be used.
@@ -160,7 +173,7 @@ impl Schemas {
         let broken = self.broken();
         self.own.retain(|own| own.name != source.name);
         self.resolve(&source)?;
-        self.own.push(OwnSchema { stored: None, name: source.name.clone(), source: Ok(source) });
+        self.own.push(OwnSchema::new(source));
         self.check(&broken)?;
         Ok(is_new)
     }

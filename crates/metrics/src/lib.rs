@@ -11,7 +11,7 @@ use prometheus_client::registry::Registry;
 
 pub use prometheus_client::metrics::counter::Counter;
 pub use prometheus_client::metrics::family::Family;
-pub use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
+pub use prometheus_client::metrics::histogram::Histogram;
 pub use prometheus_client::registry::Metric;
 
 /// The media type of the text.

@@ -24,6 +24,7 @@ mod settings;
 #[cfg(test)]
 mod tests;
 
+use mc_domain::DialogOutcome;
 use serde::{Deserialize, Serialize};
 
 use crate::arms::{Arm, Arms};
@@ -36,9 +37,9 @@ pub use report::{
 };
 pub use settings::CanarySettings;
 
-/// The outcome of a dialog.
+/// The outcome of a dialog, as it was reported.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct DialogOutcome {
+pub struct DialogReport {
     /// Id of the dialog.
     pub dialog: String,
     /// The developer.
@@ -46,27 +47,15 @@ pub struct DialogOutcome {
     /// Arm of the version that the dialog states.
     pub arm: Arm,
     /// The outcome.
-    pub outcome: Outcome,
+    pub outcome: DialogOutcome,
     /// The night at which the outcome was first known: 1 is the first night of the canary.
     pub night: u32,
-}
-
-/// How a dialog ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Outcome {
-    /// The task was solved.
-    Succeeded,
-    /// The task was not solved.
-    Failed,
-    /// The developer gave up.
-    Abandoned,
 }
 
 /// Decides on a canary after `night` nights. Outcomes of later nights are ignored.
 pub fn decide(
     arms: &Arms,
-    outcomes: &[DialogOutcome],
+    outcomes: &[DialogReport],
     night: u32,
     settings: &CanarySettings,
 ) -> CanaryReport {

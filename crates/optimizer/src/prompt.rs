@@ -52,7 +52,7 @@ impl Prompt {
 
     /// Returns all items with their sections.
     pub fn all_items(&self) -> impl Iterator<Item = (Section, &Item)> {
-        [Section::Instructions, Section::Examples]
+        Section::ALL
             .into_iter()
             .flat_map(|section| self.items(section).iter().map(move |item| (section, item)))
     }

@@ -22,7 +22,7 @@ pub use diff::is_unified_diff;
 pub use error::{Defect, Defects, InvalidAnswer, InvalidSchema};
 pub use form::FORM;
 pub use instructions::{Arguments, Line, Part, Section};
-pub use notes::{Note, notes};
+pub use notes::{Note, notes, summary};
 pub use schema::Schema;
 pub use source::{FieldType, MEMORY_BUNDLE, SchemaSource, Step, StepSource};
 pub use template::{Piece, Placeholder, Template};

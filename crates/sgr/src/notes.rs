@@ -39,6 +39,14 @@ pub fn notes(schema: &Schema, answer: &Answer) -> Vec<Note> {
     [fact(schema, answer), example(schema, answer)].into_iter().flatten().collect()
 }
 
+/// Returns the result of an answer as text: the problem and the explanation, if it has these
+/// fields.
+pub fn summary(answer: &Answer) -> Option<String> {
+    let parts = [SUMMARY, RATIONALE].into_iter().filter_map(|field| answer.find_text(field));
+    let parts: Vec<_> = parts.collect();
+    (!parts.is_empty()).then(|| parts.join("\n\n"))
+}
+
 fn fact(schema: &Schema, answer: &Answer) -> Option<Note> {
     let rationale = answer.find_text(RATIONALE)?;
     let mut content = Content::new(rationale);

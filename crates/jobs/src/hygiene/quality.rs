@@ -90,7 +90,7 @@ async fn demote(
     unused: &[RecordQuality],
 ) -> Result<u64, Error> {
     let usages: Vec<_> =
-        unused.iter().map(|record| (record.usage.seen(), record.demotion())).collect();
+        unused.iter().map(|record| (record.usage.snapshot(), record.demotion())).collect();
     let mut tx = store.begin_with_memory_lock(target.project).await?;
     let days = target.policy.retention_days.quarantine;
     let demoted = usage::demote(&mut tx, target.project, &usages, days).await?;

@@ -1,7 +1,7 @@
 //! The answer of a dialog that follows a reasoning schema, and the notes that it proposes.
 
 use mc_domain::{DialogId, DialogOutcome, ProjectId, RecordKind, Trust, Visibility};
-use mc_sgr::{Answer, FieldValue, Note, Schema, notes};
+use mc_sgr::{Answer, FieldValue, Note, Schema, notes, summary};
 use mc_store::dialogs::{AnswerField, NewAnswer};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -61,13 +61,9 @@ impl CheckedAnswer {
         NewAnswer { schema: self.schema.name().to_owned(), fields }
     }
 
-    /// Returns the result of the dialog as text: the problem and the explanation, if the schema has
-    /// these fields.
+    /// Returns the result of the dialog as text, if the schema has fields for it.
     pub(super) fn summary(&self) -> Option<String> {
-        let [problem, rationale] =
-            ["problem_summary", "rationale"].map(|field| self.answer.find_text(field));
-        let parts: Vec<_> = [problem, rationale].into_iter().flatten().collect();
-        (!parts.is_empty()).then(|| parts.join("\n\n"))
+        summary(&self.answer)
     }
 
     /// Proposes the notes of a dialog that has succeeded to the team. Each is judged as any other

@@ -33,7 +33,7 @@ pub(super) async fn create_batch(
     let mut new: Vec<(usize, RecordDraft<'_>, Judgment)> = Vec::new();
     for ((at, save), mut known) in plain.into_iter().zip(known) {
         // Drafts of this batch count as known records.
-        known.extend(new.iter().map(|(other, new, _)| as_known(&saves[*other], new, save)));
+        known.extend(new.iter().map(|(other, new, _)| draft_as_known(&saves[*other], new, save)));
         let judgment = judge(&save.incoming(), &known);
         if judgment.action == Action::Create && !judgment.needs_review() {
             let draft = RecordDraft::of(save.linked_to(None), judgment.scores);
@@ -67,7 +67,7 @@ fn is_plain(save: &Save, audience: &Audience) -> bool {
 }
 
 /// Presents a draft of this batch to the judge as a known record.
-fn as_known(save: &Save, new: &RecordDraft<'_>, other: &Save) -> Known {
+fn draft_as_known(save: &Save, new: &RecordDraft<'_>, other: &Save) -> Known {
     Known {
         id: new.id,
         kind: save.request.kind,

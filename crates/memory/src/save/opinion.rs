@@ -8,7 +8,7 @@ use mc_domain::{Classified, Trust, Visibility};
 use tokio::time::timeout;
 
 use super::write::{Save, find_candidates};
-use crate::chat::{self, ProjectChat};
+use crate::chat::ProjectChat;
 use crate::content_filter::ReviewStatus;
 use crate::judge::Known;
 use crate::judge::model::{self, Question, Verdict};
@@ -65,9 +65,10 @@ pub(super) async fn ask(ctx: &MemoryContext, save: &Save) -> Opinion {
     }
 }
 
-/// Whether a later request may succeed. A spent budget has no tokens until the next day.
+/// Whether a later request may succeed.
 fn may_pass(error: &Error) -> bool {
-    !matches!(error, Error::Chat(chat::Error::BudgetSpent { .. })) && error.kind().is_transient()
+    let is_final = matches!(error, Error::Chat(error) if error.is_final());
+    error.kind().is_transient() && !is_final
 }
 
 async fn of_save(chat: ProjectChat, save: &Save) -> Result<Opinion, Error> {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use mc_contract::operations::save::UnknownCitation;
-use mc_domain::{Policy, ProjectId, RecordKind, SourceKind, Trust, Visibility};
+use mc_domain::{Policy, ProjectId, RecordKind, Trust, Visibility};
 use mc_embed::Purpose;
 use mc_sanitizer::Sanitized;
 use mc_search::ActiveModel;
@@ -202,8 +202,7 @@ async fn embed(
         ctx.search.models.usable().ok_or("the policy keeps texts from the embedding model")?;
     let text = mc_sanitizer::mask_with(&passage.embedding_text(), &ctx.search.sanitizing).text;
     let vectors = timeout(EMBEDDING_WAIT, active.embedder.embed(vec![text], Purpose::Save));
-    let records =
-        PassageFilter { sources: vec![SourceKind::Memory], ..PassageFilter::project(project) };
+    let records = PassageFilter::records(project);
     let (vectors, others) =
         tokio::join!(vectors, vectors::placement(&ctx.store, &active.model, &records));
     match vectors {

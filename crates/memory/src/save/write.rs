@@ -1,5 +1,7 @@
 //! Judging and writing prepared saves: alone, or queued ones in one transaction.
 
+use std::sync::Arc;
+
 use chrono::{DateTime, TimeDelta, Utc};
 use mc_contract::operations::save::Kept;
 use mc_domain::{AuditAction, DialogId, ProjectId, RecordId, TaskId, UserId, Visibility};
@@ -18,7 +20,7 @@ use super::{Decision, Prepared, SaveRequest, apply};
 use crate::content_filter::ReviewStatus;
 use crate::judge::{
     Action, CANDIDATE_DISTANCE_MAX, Candidate, Contradiction, Judgment, Known, MergeBasis,
-    NoteCache, Scores, judge,
+    NoteCache, ParsedNote, Scores, judge,
 };
 use crate::write_queue::QueuedWrite;
 use crate::{Error, quarantine};
@@ -223,14 +225,17 @@ pub(super) async fn find_candidates(
     let texts: Vec<_> = saves.iter().map(|save| save.fingerprint()).collect();
     let found =
         records::candidates(tx, first.request.project, private_to, model, &texts, NEARNESS).await?;
-    let known = |candidate: records::Candidate| Known {
-        note: first.notes.read(candidate.id, &candidate.content),
-        id: candidate.id,
-        kind: candidate.kind,
-        content_hash: candidate.content_hash,
-        cosine: candidate.similarity,
+    let known = |candidate: records::Candidate| {
+        let note = first.notes.read(candidate.id, &candidate.content);
+        as_known(candidate, note)
     };
     Ok(found.into_iter().map(|found| found.into_iter().map(known).collect()).collect())
+}
+
+/// Returns a record as the judge compares it, with its parsed content.
+pub(crate) fn as_known(record: records::Candidate, note: Arc<ParsedNote>) -> Known {
+    let records::Candidate { id, kind, content_hash, similarity: cosine, .. } = record;
+    Known { id, kind, note, content_hash, cosine }
 }
 
 /// Returns the only user who may see the record, for a private note.

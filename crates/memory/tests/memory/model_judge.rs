@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 
 use mc_chat::{ChatModelSettings, ChatModels, ChatSettings};
 use mc_domain::Visibility;
-use mc_memory::chat::ProjectChat;
 use mc_memory::{Decision, MemoryContext, Rejudged, SaveOutcome, SaveRequest, judge_again, save};
 use mc_store::{records, testing, vectors};
 use mc_testkit::{ModelProtocol, ModelRequest, ModelServer, Reply};
@@ -125,8 +124,7 @@ async fn save_waits_no_longer_than_configured_and_is_judged_later() {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
 
-    let policy = mc_domain::Policy::default();
-    let chat = ProjectChat::new(models(&server), world.store().clone(), world.project, &policy);
+    let chat = models(&server);
     let model = vectors::models(world.store()).await.unwrap().remove(0);
     let rejudged = judge_again(world.store(), &chat, &model, id).await.unwrap();
     assert_eq!(rejudged, Rejudged::Demoted);
@@ -145,8 +143,7 @@ async fn paraphrase_saved_before_the_answer_is_demoted_later() {
     saved(&ctx, &note(&world, KNOWN)).await;
     let later = saved(&ctx, &note(&world, PARAPHRASE)).await;
     let Decision::Created(id) = later.decision else { panic!("{later:?}") };
-    let policy = mc_domain::Policy::default();
-    let chat = ProjectChat::new(models(&server), world.store().clone(), world.project, &policy);
+    let chat = models(&server);
     let model = vectors::models(world.store()).await.unwrap().remove(0);
     let rejudged = judge_again(world.store(), &chat, &model, id).await.unwrap();
     assert_eq!(rejudged, Rejudged::Demoted);

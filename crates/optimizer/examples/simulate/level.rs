@@ -1,7 +1,8 @@
 //! The rate of false promotions of the canary, and of simpler tests, when nothing differs.
 
+use mc_domain::DialogOutcome;
 use mc_optimizer::arms::{Arm, Arms};
-use mc_optimizer::canary::{CanarySettings, DialogOutcome, Outcome, decide};
+use mc_optimizer::canary::{CanarySettings, DialogReport, decide};
 use mc_optimizer::{CanaryDecision, Prompt};
 
 use crate::team::Team;
@@ -39,7 +40,7 @@ pub fn table(first_seed: u64) {
 }
 
 /// Returns whether each rule promotes.
-fn promotions(arms: &Arms, dialogs: &[DialogOutcome]) -> [bool; 4] {
+fn promotions(arms: &Arms, dialogs: &[DialogReport]) -> [bool; 4] {
     let is_promoted = |settings: &CanarySettings, nights: u32| {
         let decision = decide(arms, dialogs, nights, settings).decision;
         matches!(decision, CanaryDecision::Promote { .. })
@@ -60,13 +61,13 @@ fn promotions(arms: &Arms, dialogs: &[DialogOutcome]) -> [bool; 4] {
 }
 
 /// Compares dialogs by a z-test at 5 %, every night.
-fn is_promoted_by_dialogs(dialogs: &[DialogOutcome]) -> bool {
+fn is_promoted_by_dialogs(dialogs: &[DialogReport]) -> bool {
     let mut sums = [(0.0, 0.0); 2];
     let mut dialogs = dialogs.iter().peekable();
     for night in 1..=28 {
         while let Some(dialog) = dialogs.next_if(|dialog| dialog.night <= night) {
             let sum = &mut sums[usize::from(dialog.arm == Arm::Canary)];
-            sum.0 += f64::from(u8::from(dialog.outcome == Outcome::Succeeded));
+            sum.0 += f64::from(u8::from(dialog.outcome == DialogOutcome::Succeeded));
             sum.1 += 1.0;
         }
         let [(parent, parents), (canary, canaries)] = sums;

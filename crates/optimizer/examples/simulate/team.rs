@@ -1,7 +1,8 @@
 //! A simulated team, whose dialogs are the outcomes of a canary.
 
+use mc_domain::DialogOutcome;
 use mc_optimizer::arms::{Arm, Arms};
-use mc_optimizer::canary::{CanarySettings, DialogOutcome, Outcome, decide};
+use mc_optimizer::canary::{CanarySettings, DialogReport, decide};
 use mc_optimizer::random::Random;
 use mc_optimizer::{CanaryDecision, Prompt};
 
@@ -46,7 +47,7 @@ impl Team {
         arms: &Arms,
         nights: u32,
         seed: u64,
-    ) -> Vec<DialogOutcome> {
+    ) -> Vec<DialogReport> {
         let mut random = Random::new(seed, "dialogs");
         let mut all = Vec::new();
         for night in (1..=nights).filter(|night| (night - 1) % 7 < 5) {
@@ -59,7 +60,7 @@ impl Team {
                     let ability = self.abilities[index];
                     let is_success = world.dialog_succeeds(prompt, ability, &mut random);
                     let is_abandoned = random.unit() < ABANDONED;
-                    all.push(DialogOutcome {
+                    all.push(DialogReport {
                         dialog: format!("dialog-{}", all.len()),
                         developer: developer.clone(),
                         arm,
@@ -90,10 +91,10 @@ fn other(arm: Arm) -> Arm {
     if arm == Arm::Canary { Arm::Parent } else { Arm::Canary }
 }
 
-fn outcome(is_success: bool, is_abandoned: bool) -> Outcome {
+fn outcome(is_success: bool, is_abandoned: bool) -> DialogOutcome {
     match (is_success, is_abandoned) {
-        (true, _) => Outcome::Succeeded,
-        (false, true) => Outcome::Abandoned,
-        (false, false) => Outcome::Failed,
+        (true, _) => DialogOutcome::Succeeded,
+        (false, true) => DialogOutcome::Abandoned,
+        (false, false) => DialogOutcome::Failed,
     }
 }

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::{ArmMetrics, DialogOutcome, Ignored, Outcome};
+use mc_domain::DialogOutcome;
+
+use super::{ArmMetrics, DialogReport, Ignored};
 use crate::arms::{Arm, Arms};
 
 /// Dialogs of one developer.
@@ -20,14 +22,14 @@ pub(super) struct Developer {
 #[derive(Debug)]
 pub(super) struct Counts {
     /// Outcomes that are not added yet, by night: developer, arm and outcome.
-    nights: BTreeMap<u32, Vec<(String, Arm, Outcome)>>,
+    nights: BTreeMap<u32, Vec<(String, Arm, DialogOutcome)>>,
     developers: BTreeMap<String, Developer>,
-    outcomes: BTreeMap<(Arm, Outcome), u32>,
+    outcomes: BTreeMap<(Arm, DialogOutcome), u32>,
 }
 
 impl Counts {
     /// Takes the outcomes up to a night, without those that do not count.
-    pub(super) fn new(arms: &Arms, all: &[DialogOutcome], night: u32) -> (Self, Ignored) {
+    pub(super) fn new(arms: &Arms, all: &[DialogReport], night: u32) -> (Self, Ignored) {
         let mut ignored = Ignored::default();
         let mut nights: BTreeMap<u32, Vec<_>> = BTreeMap::new();
         for found in distinct(all.iter().filter(|found| found.night <= night), &mut ignored) {
@@ -47,7 +49,7 @@ impl Counts {
             let new = Developer { arm, dialogs: 0, succeeded: 0 };
             let developer = self.developers.entry(name).or_insert(new);
             developer.dialogs += 1;
-            developer.succeeded += u32::from(outcome == Outcome::Succeeded);
+            developer.succeeded += u32::from(outcome == DialogOutcome::Succeeded);
             *self.outcomes.entry((arm, outcome)).or_default() += 1;
         }
     }
@@ -71,21 +73,21 @@ impl Counts {
         ArmMetrics {
             developers: own.count(),
             dialogs,
-            succeeded: count(Outcome::Succeeded),
-            failed: count(Outcome::Failed),
-            abandoned: count(Outcome::Abandoned),
+            succeeded: count(DialogOutcome::Succeeded),
+            failed: count(DialogOutcome::Failed),
+            abandoned: count(DialogOutcome::Abandoned),
             success_rate: (dialogs > 0)
-                .then(|| f64::from(count(Outcome::Succeeded)) / f64::from(dialogs)),
+                .then(|| f64::from(count(DialogOutcome::Succeeded)) / f64::from(dialogs)),
         }
     }
 }
 
 /// Returns one report of each dialog, the earliest, and none of contradictory ones.
 fn distinct<'a>(
-    all: impl Iterator<Item = &'a DialogOutcome>,
+    all: impl Iterator<Item = &'a DialogReport>,
     ignored: &mut Ignored,
-) -> Vec<&'a DialogOutcome> {
-    let mut by_dialog: BTreeMap<&str, Vec<&DialogOutcome>> = BTreeMap::new();
+) -> Vec<&'a DialogReport> {
+    let mut by_dialog: BTreeMap<&str, Vec<&DialogReport>> = BTreeMap::new();
     for found in all {
         by_dialog.entry(&found.dialog).or_default().push(found);
     }
@@ -100,6 +102,6 @@ fn distinct<'a>(
     kept
 }
 
-fn is_same_report(a: &DialogOutcome, b: &DialogOutcome) -> bool {
+fn is_same_report(a: &DialogReport, b: &DialogReport) -> bool {
     a.developer == b.developer && a.arm == b.arm && a.outcome == b.outcome
 }

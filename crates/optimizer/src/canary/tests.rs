@@ -1,7 +1,7 @@
 use super::*;
 use crate::random::Random;
 
-const SUCCESS: Outcome = Outcome::Succeeded;
+const SUCCESS: DialogOutcome = DialogOutcome::Succeeded;
 
 fn names() -> Vec<String> {
     (0..40).map(|n| format!("dev-{n}")).collect()
@@ -13,14 +13,20 @@ fn arms() -> Arms {
     Arms::draw("billing", 2, &names, 10).expect("developers")
 }
 
-fn outcome(index: usize, developer: &str, arm: Arm, outcome: Outcome, night: u32) -> DialogOutcome {
+fn outcome(
+    index: usize,
+    developer: &str,
+    arm: Arm,
+    outcome: DialogOutcome,
+    night: u32,
+) -> DialogReport {
     let (dialog, developer) = (format!("dialog-{index}"), developer.to_owned());
-    DialogOutcome { dialog, developer, arm, outcome, night }
+    DialogReport { dialog, developer, arm, outcome, night }
 }
 
 /// Dialogs of four weeks, of which the given shares succeed. Success does not depend on the
 /// developer.
-fn dialogs(parent: f64, canary: f64, seed: u64) -> Vec<DialogOutcome> {
+fn dialogs(parent: f64, canary: f64, seed: u64) -> Vec<DialogReport> {
     let (arms, mut random) = (arms(), Random::new(seed, "dialogs"));
     let mut all = Vec::new();
     for night in 1..=28 {
@@ -28,7 +34,7 @@ fn dialogs(parent: f64, canary: f64, seed: u64) -> Vec<DialogOutcome> {
             for _ in 0..random.below(7) {
                 let arm = arms.arm(&name);
                 let rate = if arm == Arm::Canary { canary } else { parent };
-                let result = if random.unit() < rate { SUCCESS } else { Outcome::Failed };
+                let result = if random.unit() < rate { SUCCESS } else { DialogOutcome::Failed };
                 all.push(outcome(all.len(), &name, arm, result, night));
             }
         }
@@ -36,7 +42,7 @@ fn dialogs(parent: f64, canary: f64, seed: u64) -> Vec<DialogOutcome> {
     all
 }
 
-fn decision(outcomes: &[DialogOutcome], night: u32) -> CanaryDecision {
+fn decision(outcomes: &[DialogReport], night: u32) -> CanaryDecision {
     decide(&arms(), outcomes, night, &CanarySettings::default()).decision
 }
 
@@ -128,7 +134,7 @@ fn a_developer_who_changes_arms_counts_for_the_assigned_one_only() {
     let name = names().into_iter().find(|name| arms.arm(name) == Arm::Canary).expect("one");
     let mut outcomes: Vec<_> =
         (0..10).map(|n| outcome(n, &name, Arm::Canary, SUCCESS, 1)).collect();
-    outcomes.extend((10..30).map(|n| outcome(n, &name, Arm::Parent, Outcome::Failed, 2)));
+    outcomes.extend((10..30).map(|n| outcome(n, &name, Arm::Parent, DialogOutcome::Failed, 2)));
     let report = decide(&arms, &outcomes, 3, &CanarySettings::default());
     assert_eq!((report.canary.dialogs, report.canary.succeeded), (10, 10));
     assert_eq!((report.parent.dialogs, report.ignored.other_arm), (0, 20));
@@ -143,8 +149,8 @@ fn repeated_reports_count_once_and_contradictory_ones_never() {
         report(1, SUCCESS, 1),
         report(1, SUCCESS, 2),
         report(2, SUCCESS, 1),
-        report(2, Outcome::Failed, 2),
-        report(3, Outcome::Abandoned, 1),
+        report(2, DialogOutcome::Failed, 2),
+        report(3, DialogOutcome::Abandoned, 1),
     ];
     let report = decide(&arms, &outcomes, 5, &CanarySettings::default());
     assert_eq!(
@@ -164,7 +170,7 @@ fn able_developers_in_the_canary_are_no_evidence() {
         for found in &mut outcomes {
             let index: usize = found.developer["dev-".len()..].parse().expect("a number");
             let is_success = random.unit() < rates[index];
-            found.outcome = if is_success { SUCCESS } else { Outcome::Failed };
+            found.outcome = if is_success { SUCCESS } else { DialogOutcome::Failed };
         }
         let report = decide(&arms(), &outcomes, 28, &CanarySettings::default());
         matches!(report.decision, CanaryDecision::Promote { .. })

@@ -6,7 +6,7 @@ use crate::prompt::{Item, Prompt, Section};
 /// Returns edits that lead from one prompt to another: removals, new texts, then additions and
 /// moves. Items that both have are kept.
 pub fn edits_between(from: &Prompt, to: &Prompt) -> Vec<Edit> {
-    [Section::Instructions, Section::Examples]
+    Section::ALL
         .into_iter()
         .flat_map(|section| {
             let changes = changes_between(from.items(section), to.items(section));

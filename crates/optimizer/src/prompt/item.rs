@@ -28,6 +28,9 @@ pub enum Section {
 }
 
 impl Section {
+    /// Both sections, in the order of a prompt.
+    pub const ALL: [Self; 2] = [Self::Instructions, Self::Examples];
+
     /// Returns the name on the wire.
     pub fn as_str(self) -> &'static str {
         match self {

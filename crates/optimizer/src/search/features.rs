@@ -65,7 +65,7 @@ impl fmt::Display for Feature {
 /// Returns the differences in a fixed order.
 pub(super) fn between(parent: &Prompt, prompt: &Prompt) -> Vec<Feature> {
     let mut features = BTreeSet::new();
-    for section in [Section::Instructions, Section::Examples] {
+    for section in Section::ALL {
         for item in prompt.items(section) {
             match parent.find(section, &item.id) {
                 None => _ = features.insert(Feature::With(section, item.id.clone())),

@@ -50,6 +50,11 @@ impl PassageFilter {
         }
     }
 
+    /// Returns a filter that allows the records of a project.
+    pub fn records(project: ProjectId) -> Self {
+        Self { sources: vec![SourceKind::Memory], ..Self::project(project) }
+    }
+
     /// Returns the kinds of source to search; never empty.
     pub fn searched_sources(&self) -> &[SourceKind] {
         match self.sources.as_slice() {

@@ -1,5 +1,8 @@
 //! `memory-copilot eval judge`: measures the judge on labeled notes and pairs.
 
+mod confusion;
+mod golden;
+
 use std::path::Path;
 use std::sync::Arc;
 
@@ -7,7 +10,6 @@ use anyhow::{Context as _, Result, ensure};
 use futures::stream::{self, StreamExt as _, TryStreamExt as _};
 use mc_chat::{ChatModel, ChatModels, Completion, Content, ModelRole, Usage};
 use mc_embed::{Embedder, Purpose};
-use mc_memory::judge::evaluation::{Confusion, Row};
 use mc_memory::judge::{Known, model};
 use mc_sanitizer::mask;
 use serde_json::{Value, json};
@@ -16,7 +18,9 @@ use crate::background::models::provider;
 use crate::cli::EvalJudgeArgs;
 use crate::config::Config;
 use crate::input;
-use crate::output::{Format, json, line, table};
+use crate::output::{Format, table};
+use confusion::Confusion;
+use golden::Row;
 
 /// Labels of notes and pairs.
 const LABELS: [&str; 5] = ["keep", "reject", "same", "replaces", "different"];
@@ -69,9 +73,9 @@ struct Requests {
 pub async fn run(args: &EvalJudgeArgs, config: &Config, format: Format) -> Result<()> {
     let rows = read(&args.file, args.split.as_deref())?;
     let models = ChatModels::open(&config.chat)?;
-    let model = if args.model { Some(models.with_role(ModelRole::Judge)?) } else { None };
-    let embedder = open_embedder(config).await?;
+    let model = args.model.then(|| models.with_role(ModelRole::Judge)).transpose()?;
     let model = model.map(|model| &**model);
+    let embedder = open_embedder(config).await?;
     let judging = stream::iter(&rows).map(|row| judge(row, &*embedder, model));
     let results: Vec<_> = judging.buffered(CONCURRENCY).try_collect().await?;
     let (mut judges, mut requests) = (Judges::default(), Requests::default());
@@ -84,11 +88,7 @@ pub async fn run(args: &EvalJudgeArgs, config: &Config, format: Format) -> Resul
         }
         requests.add(of_model);
     }
-    let report = report(&judges, model, &requests);
-    match format {
-        Format::Json => line(&json(&report)),
-        Format::Text => print(&report),
-    }
+    format.print(&report(&judges, model, &requests), text);
     Ok(())
 }
 
@@ -202,43 +202,23 @@ fn report(judges: &Judges, model: Option<&ChatModel>, requests: &Requests) -> Va
     report
 }
 
-fn print(report: &Value) {
+fn text(report: &Value) -> String {
     let mut rows = Vec::new();
     for judge in ["rules", "model", "both"] {
         for kind in ["notes", "pairs"] {
             let figures = &report[judge][kind];
             if figures["count"].as_u64().unwrap_or_default() > 0 {
-                let of_all = json!({"judge": judge, "of": kind, "label": "all",
-                    "count": figures["count"], "agreement": figures["agreement"]});
-                rows.push(of_all);
-                rows.extend(figures["labels"].as_object().into_iter().flatten().map(
-                    |(label, of)| {
-                        json!({"judge": judge, "of": kind, "label": label, "count": of["count"],
-                            "precision": of["precision"], "recall": of["recall"]})
-                    },
-                ));
+                rows.push(row(judge, kind, "all", figures));
+                let labels = figures["labels"].as_object().into_iter().flatten();
+                rows.extend(labels.map(|(label, of)| row(judge, kind, label, of)));
             }
         }
     }
-    let percent = |value: &Value| {
-        value.as_f64().map_or_else(String::new, |share| format!("{:.1} %", 100.0 * share))
-    };
     let header = ["judge", "of", "label", "rows", "agreement", "precision", "recall"];
-    line(&table(header, &rows, |row| {
-        let text = |field: &str| row[field].as_str().unwrap_or_default().to_owned();
-        [
-            text("judge"),
-            text("of"),
-            text("label"),
-            row["count"].to_string(),
-            percent(&row["agreement"]),
-            percent(&row["precision"]),
-            percent(&row["recall"]),
-        ]
-    }));
+    let mut text = table(header, &rows, Clone::clone);
     if let Some(requests) = report.get("requests") {
-        line(&format!(
-            "{} requests, {} without an answer; {} and {} tokens; cost {:.4}",
+        text.push_str(&format!(
+            "\n{} requests, {} without an answer; {} and {} tokens; cost {:.4}",
             requests["count"],
             requests["failed"],
             requests["prompt_tokens"],
@@ -246,7 +226,19 @@ fn print(report: &Value) {
             requests["cost"].as_f64().unwrap_or_default()
         ));
         if let Some(error) = requests["last_error"].as_str() {
-            line(&format!("The last request without an answer: {error}"));
+            text.push_str(&format!("\nThe last request without an answer: {error}"));
         }
     }
+    text
+}
+
+/// Returns a row of the table: figures of a label, or of all of them.
+fn row(judge: &str, of: &str, label: &str, figures: &Value) -> [String; 7] {
+    let percent = |field: &str| {
+        let share = figures[field].as_f64();
+        share.map_or_else(String::new, |share| format!("{:.1} %", 100.0 * share))
+    };
+    let count = figures["count"].to_string();
+    let [agreement, precision, recall] = ["agreement", "precision", "recall"].map(percent);
+    [judge.to_owned(), of.to_owned(), label.to_owned(), count, agreement, precision, recall]
 }

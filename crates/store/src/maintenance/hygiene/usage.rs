@@ -42,7 +42,7 @@ pub struct RecordUsage {
 
 /// A record as it was when it was judged. It is demoted only if it is still the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Seen {
+pub struct RecordSnapshot {
     /// Id of the record.
     pub id: RecordId,
     /// Number of recalls.
@@ -53,9 +53,9 @@ pub struct Seen {
 
 impl RecordUsage {
     /// Returns the state by which a later change is noticed.
-    pub fn seen(&self) -> Seen {
+    pub fn snapshot(&self) -> RecordSnapshot {
         let Self { id, recall_count, updated_at, .. } = *self;
-        Seen { id, recall_count, updated_at }
+        RecordSnapshot { id, recall_count, updated_at }
     }
 }
 
@@ -135,13 +135,13 @@ pub async fn delete_unused(
 pub async fn demote(
     tx: &mut Tx,
     project: ProjectId,
-    judged: &[(Seen, Demotion)],
+    judged: &[(RecordSnapshot, Demotion)],
     days: u16,
 ) -> Result<Vec<RecordId>> {
-    let ids: Vec<_> = judged.iter().map(|(seen, _)| seen.id).collect();
+    let ids: Vec<_> = judged.iter().map(|(snapshot, _)| snapshot.id).collect();
     records::lock(tx, &ids).await?;
-    let hits: Vec<_> = judged.iter().map(|(seen, _)| seen.recall_count).collect();
-    let changes: Vec<_> = judged.iter().map(|(seen, _)| seen.updated_at).collect();
+    let hits: Vec<_> = judged.iter().map(|(snapshot, _)| snapshot.recall_count).collect();
+    let changes: Vec<_> = judged.iter().map(|(snapshot, _)| snapshot.updated_at).collect();
     let demotions: Vec<_> = judged.iter().map(|(_, demotion)| json!(demotion)).collect();
     let demoted = sqlx::query_scalar!(
         "update memory_records r set visibility = 'proposed', demotion = seen.demotion,
