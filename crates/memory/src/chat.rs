@@ -2,11 +2,14 @@
 
 use std::sync::Arc;
 
-use mc_chat::{ChatModel, ChatModels, ChatRequest, Completion, Failure, ModelRole, Price, Usage};
+use mc_chat::{
+    ChatModel, ChatModels, ChatRequest, Completion, Content, Failure, ModelRole, Price, Usage,
+};
 use mc_domain::policy::AllowedModels;
 use mc_domain::{Classified, ErrorKind, Policy, ProjectId};
 use mc_store::Store;
 use mc_store::chat_requests::{self, ChatRequestEnd, ChatRequestId, NewChatRequest, Reservation};
+use serde_json::Value;
 
 /// Reason why a project gets no completion.
 #[derive(Debug, thiserror::Error)]
@@ -109,6 +112,25 @@ impl ProjectChat {
         let completion = model.complete(request).await;
         self.record(reserved, model.price(), &completion).await?;
         Ok(completion.map_err(|failure| failure.error)?)
+    }
+
+    /// Requests a completion in JSON like [`Self::complete`], and reads it. A defect that `read`
+    /// finds is an error of the model.
+    pub async fn complete_json<T, E: std::fmt::Display>(
+        &self,
+        role: ModelRole,
+        request: &ChatRequest,
+        read: impl FnOnce(&Value) -> Result<T, E>,
+    ) -> Result<T, Error> {
+        let defect = match self.complete(role, request).await?.content {
+            Content::Json(answer) => match read(&answer) {
+                Ok(answer) => return Ok(answer),
+                Err(error) => format!("JSON that can't be used ({error})"),
+            },
+            Content::Text(_) => "text in place of JSON".to_owned(),
+        };
+        let model = self.model(role)?.name().to_owned();
+        Err(mc_chat::Error::BadAnswer { model, defect }.into())
     }
 
     async fn reserve(

@@ -34,7 +34,7 @@ pub struct MemoryContext {
     pub encryptor: Arc<Encryptor>,
     /// The configured chat models.
     chat_models: Arc<ChatModels>,
-    /// How long a save waits for the chat model that judges it.
+    /// How long a save waits for the chat models that distill and judge it, together.
     pub(crate) judge_wait: Duration,
     /// Session of the caller, if there is one.
     pub(crate) session: Option<ClientSession>,
@@ -69,7 +69,7 @@ impl MemoryContext {
     }
 
     /// Returns the context with these chat models; it has none before. A save waits at most
-    /// `judge_wait` for the one that judges it.
+    /// `judge_wait` for those that distill and judge it, together.
     #[must_use]
     pub fn with_chat_models(self, chat_models: Arc<ChatModels>, judge_wait: Duration) -> Self {
         Self { chat_models, judge_wait, ..self }

@@ -1,13 +1,16 @@
-//! Distilling a text for a record, without a model: all of it without greetings and markup, or its
-//! most telling sentences if it is too long; a title; and the scope and tags that it implies.
+//! Distilling a text for a record: all of it without greetings and markup, or its most telling
+//! sentences if it is too long; a title; and the scope and tags that it implies. Rules do this; a
+//! chat model may select other sentences of a long text ([`model`]).
 
 mod markdown;
+pub mod model;
 mod scope;
 mod select;
 mod tags;
 
 use markdown::SplitText;
 use mc_domain::RecordKind;
+use model::Selection;
 
 pub use scope::{of_path as scope_of_path, of_symbol as scope_of_symbol};
 
@@ -60,23 +63,44 @@ pub struct Distilled {
     pub tags: Vec<String>,
 }
 
-/// Distills a note.
+/// Distills a note by the rules.
 pub fn distill(raw: &Raw<'_>) -> Distilled {
     let SplitText { units, left_out } = markdown::read(raw.content);
     let whole = select::join(&units);
     let is_whole = whole.chars().count() <= WHOLE_MAX_CHARS;
     let content = if is_whole { whole } else { select::within(&units, MAX_CHARS) };
+    Distilled { is_whole, left_out, ..of_content(raw, content, None) }
+}
+
+/// Distills a long note to the statements that a model selected of [`model::statements`]. `None`
+/// if none of them fits.
+pub fn distill_selected(raw: &Raw<'_>, selection: &Selection) -> Option<Distilled> {
+    let SplitText { units, left_out } = markdown::read(raw.content);
+    let kept = select::chosen(&units, &selection.positions, MAX_CHARS)?;
+    let content = select::join(select::at(&units, &kept));
+    // A later save recognizes a derived title by being a part of the content.
+    let titling = selection.title.filter(|position| kept.contains(position));
+    let title = titling.and_then(|position| units.get(position)).map(|unit| unit.text.as_str());
+    Some(Distilled { left_out, ..of_content(raw, content, title) })
+}
+
+/// Returns a part of a note with its labels, and a title: the caller's, or the first sentence of
+/// `titling` or else of the content.
+fn of_content(raw: &Raw<'_>, content: String, titling: Option<&str>) -> Distilled {
     let title = match raw.title.map(str::trim).filter(|title| !title.is_empty()) {
         Some(title) => cut(&one_line(title), TITLE_MAX_CHARS),
-        None => first_sentence(&content),
+        None => titling
+            .map(first_sentence)
+            .filter(|title| !title.is_empty())
+            .unwrap_or_else(|| first_sentence(&content)),
     };
     Distilled {
         scope: union(raw.scope, scope::derive(raw, &content), DERIVED_SCOPES_MAX),
         tags: union(raw.tags, tags::derive(raw.kind, raw.content), DERIVED_TAGS_MAX),
         title,
         content,
-        is_whole,
-        left_out,
+        is_whole: false,
+        left_out: Vec::new(),
     }
 }
 

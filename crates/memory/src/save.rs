@@ -4,19 +4,23 @@
 //! 1. `sanitize_and_distill` masks the request's texts and reduces them to what a record holds.
 //! 2. `apply_policy` accepts, quarantines or rejects the texts, and [`judge::reject`] drops notes
 //!    that say too little.
-//! 3. `prepare::prepare` checks citations, embeds the text and computes what the judge compares.
-//! 4. `opinion::ask` may ask a chat model about it, before the transaction and for a limited time.
-//! 5. `write::judge_and_write` finds similar records and lets [`judge::judge`] decide: create,
+//! 3. `distiller::revise` may let a chat model select the statements of a long text, before the
+//!    transaction and for a limited time.
+//! 4. `prepare::prepare` checks citations, embeds the text and computes what the judge compares.
+//! 5. `opinion::ask` may ask a chat model about it, in the time that is left.
+//! 6. `write::judge_and_write` finds similar records and lets [`judge::judge`] decide: create,
 //!    merge or supersede. `batch::create_batch` does this for several plain saves at once.
-//! 6. `apply` (new records) and `merge` (duplicates) write it; `SaveOutcome::of_written` reports.
+//! 7. `apply` (new records) and `merge` (duplicates) write it; `SaveOutcome::of_written` reports.
 //!
 //! The TTL of a new record is decided in `prepare::decide_ttl`, of a merged one in
 //! `merge::merged_ttl`, of a proposal in `write::proposal_ttl`.
 
 mod apply;
 mod batch;
+mod distiller;
 mod long_text;
 mod merge;
+mod model_wait;
 mod opinion;
 mod outcome;
 mod prepare;
@@ -40,6 +44,7 @@ use crate::quarantine::{self, QuarantineRequest};
 use crate::{Error, MemoryContext, judge, usage_log, uses};
 pub(crate) use apply::passage_of;
 pub(crate) use merge::{CITATIONS_MAX, is_same_place, merged_kind, union_capped};
+use model_wait::ModelWait;
 use opinion::Opinion;
 pub(crate) use opinion::verdict;
 use outcome::not_kept;
@@ -83,7 +88,7 @@ async fn decide_and_write(
 ) -> Result<SaveOutcome, Error> {
     let ttl = decide_ttl(ctx, request)?;
     let (policy, key) = (&ctx.policy, ctx.fairness_key());
-    let _permit = acquire_permit_if_large(request, key).await;
+    let mut permit = acquire_permit_if_large(request, key).await;
     let (clean, distilled, filter) =
         sanitize_and_distill(policy, key, request, review_status).await;
     let trust = match apply_policy(ctx, request, &clean.text, &filter).await? {
@@ -95,6 +100,8 @@ async fn decide_and_write(
     }
     let dialog = find_dialog(ctx, request, &clean).await?;
     let filtered = Filtered { clean, distilled, ttl, trust, review_status };
+    let mut wait = ModelWait::new(ctx.judge_wait);
+    let filtered = distiller::revise(ctx, request, filtered, &mut wait, &mut permit).await;
     let (prepared, filter) = prepare(ctx, request, filtered, filter).await?;
     // Distilling may have uncovered a finding that markup hid from the first pass.
     let text = &prepared.text;
@@ -104,7 +111,7 @@ async fn decide_and_write(
     let (store, notes) = (ctx.store.clone(), ctx.notes.clone());
     let opinion = Opinion::default();
     let mut save = Save { store, request: request.clone(), prepared, dialog, notes, opinion };
-    save.opinion = opinion::ask(ctx, &save).await;
+    save.opinion = opinion::ask(ctx, &save, &mut wait).await;
     let (written, Save { prepared, .. }) = ctx.writes.write(save).await;
     let written = written?;
     let cites = uses::cites(&prepared.text, &prepared.body.meta, &prepared.citations);

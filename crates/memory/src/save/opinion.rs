@@ -1,15 +1,11 @@
 //! The opinion of a chat model about a note: requested before the transaction of its save, and for
 //! a limited time.
 
-use std::time::Duration;
+use mc_chat::ModelRole;
 
-use mc_chat::{Content, ModelRole};
-use mc_domain::{Classified, Trust, Visibility};
-use tokio::time::timeout;
-
+use super::model_wait::{ModelWait, end_in_background, may_pass, model_for};
 use super::write::{Save, find_candidates};
 use crate::chat::ProjectChat;
-use crate::content_filter::ReviewStatus;
 use crate::judge::Known;
 use crate::judge::model::{self, Question, Verdict};
 use crate::{Error, MemoryContext};
@@ -36,39 +32,25 @@ impl Opinion {
     }
 }
 
-/// Asks the model with the role `judge` about a save for the team, if one is configured and the
-/// policy allows it. Waits at most `judge.wait_ms`.
-///
-/// A text that resembles a prompt injection is not sent to it. No text that a person reviews is
-/// either: private notes, proposals, and what was released from quarantine.
-pub(super) async fn ask(ctx: &MemoryContext, save: &Save) -> Opinion {
-    let is_for_team = save.request.visibility == Visibility::Team;
-    let is_unreviewed = save.prepared.review_status == ReviewStatus::Unreviewed;
-    let chat = ctx.chat(save.request.project);
-    let may_ask = is_for_team && is_unreviewed && save.prepared.trust > Trust::Untrusted;
-    if !may_ask || chat.model(ModelRole::Judge).is_err() {
+/// Asks the model with the role `judge` about a save, if it may be asked ([`model_for`]) and time
+/// is left.
+pub(super) async fn ask(ctx: &MemoryContext, save: &Save, wait: &mut ModelWait) -> Opinion {
+    let Save { request, prepared, .. } = save;
+    let (trust, status) = (prepared.trust, prepared.review_status);
+    let Some(chat) = model_for(ctx, ModelRole::Judge, request, trust, status) else {
         return Opinion::NotAsked;
-    }
-    if ctx.judge_wait == Duration::ZERO {
-        return Opinion::Later;
-    }
-    match timeout(ctx.judge_wait, of_save(chat, save)).await {
-        Ok(Ok(opinion)) => opinion,
-        Ok(Err(error)) => {
+    };
+    match wait.limit(of_save(chat, save)).await {
+        Some(Ok(opinion)) => opinion,
+        Some(Err(error)) => {
             tracing::warn!(
                 error = &error as &dyn std::error::Error,
                 "the rules judge a save alone"
             );
             if may_pass(&error) { Opinion::Later } else { Opinion::NotAsked }
         }
-        Err(_) => Opinion::Later,
+        None => Opinion::Later,
     }
-}
-
-/// Whether a later request may succeed.
-fn may_pass(error: &Error) -> bool {
-    let is_final = matches!(error, Error::Chat(error) if error.is_final());
-    error.kind().is_transient() && !is_final
 }
 
 async fn of_save(chat: ProjectChat, save: &Save) -> Result<Opinion, Error> {
@@ -81,13 +63,11 @@ async fn of_save(chat: ProjectChat, save: &Save) -> Result<Opinion, Error> {
         return Ok(Opinion::NotAsked);
     }
     let (kind, title, content) = (save.request.kind, body.title.clone(), body.content.clone());
-    // A task of its own: if the save stops waiting, the request ends and its tokens are recorded.
-    let asking = tokio::spawn(async move {
+    let verdict = end_in_background(async move {
         let question = Question { kind, title: title.as_str(), content: content.as_str() };
         verdict(&chat, &question, known).await
     });
-    let verdict = asking.await.map_err(|_| Error::Panicked)??;
-    Ok(Opinion::Given(verdict))
+    Ok(Opinion::Given(verdict.await?))
 }
 
 /// Requests the verdict about a note and its nearest known records.
@@ -100,14 +80,6 @@ pub(crate) async fn verdict(
     known.sort_by(|a, b| nearness(b).total_cmp(&nearness(a)));
     let model = chat.model(ModelRole::Judge)?;
     let request = model::request(question, &mut known, model.max_prompt_bytes());
-    let completion = chat.complete(ModelRole::Judge, &request).await?;
-    let bad_answer = |defect: String| {
-        let model = model.name().to_owned();
-        Error::Chat(mc_chat::Error::BadAnswer { model, defect }.into())
-    };
-    match &completion.content {
-        Content::Json(answer) => model::verdict(answer, &known)
-            .map_err(|error| bad_answer(format!("JSON that is no verdict ({error})"))),
-        Content::Text(_) => Err(bad_answer("text in place of JSON".to_owned())),
-    }
+    let read = |answer: &_| model::verdict(answer, &known);
+    Ok(chat.complete_json(ModelRole::Judge, &request, read).await?)
 }

@@ -6,7 +6,8 @@ use mc_sanitizer::Sanitized;
 use super::SaveRequest;
 use crate::citations::NewCitation;
 use crate::content_filter::ContentFilter;
-use crate::distill::{Distilled, Raw, WHOLE_MAX_CHARS, condense, distill};
+use crate::distill::model::Selection;
+use crate::distill::{Distilled, Raw, WHOLE_MAX_CHARS, condense, distill, distill_selected};
 use crate::text::cut;
 
 /// The texts of a request, masked.
@@ -47,7 +48,17 @@ impl SanitizedRequest {
         }
     }
 
+    /// Distills the texts by the rules.
     pub fn distill(&self, kind: RecordKind) -> Distilled {
+        self.as_raw(kind, distill)
+    }
+
+    /// Distills a long text to the statements that a model selected; `None` if none of them fits.
+    pub fn distill_selected(&self, kind: RecordKind, selection: &Selection) -> Option<Distilled> {
+        self.as_raw(kind, |raw| distill_selected(raw, selection))
+    }
+
+    fn as_raw<T>(&self, kind: RecordKind, distill: impl FnOnce(&Raw<'_>) -> T) -> T {
         let files: Vec<&str> = self.citations.iter().map(|c| c.file.as_str()).collect();
         let symbols: Vec<&str> =
             self.citations.iter().filter_map(|c| c.symbol.as_deref()).collect();

@@ -12,6 +12,7 @@ mod duplicates;
 mod edited_code;
 mod figures;
 mod freshness;
+mod model_distiller;
 mod model_judge;
 mod named_issues;
 mod paths;

@@ -4,14 +4,14 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use mc_chat::{ChatModelSettings, ChatModels, ChatSettings};
+use mc_chat::ChatModels;
 use mc_domain::Visibility;
 use mc_memory::{Decision, MemoryContext, Rejudged, SaveOutcome, SaveRequest, judge_again, save};
 use mc_store::{records, testing, vectors};
-use mc_testkit::{ModelProtocol, ModelRequest, ModelServer, Reply};
+use mc_testkit::{ModelRequest, ModelServer, Reply};
 use serde_json::{Value, json};
 
-use crate::support::World;
+use crate::support::{World, chat_models, request_data};
 
 /// Time for which a save waits for the model, which only a hanging one exceeds.
 const LONG: Duration = Duration::from_secs(20);
@@ -23,13 +23,7 @@ const PARAPHRASE: &str = "Prices of the shop catalog are kept as integers in the
                           the warehouse database through the importer";
 
 fn models(server: &ModelServer) -> Arc<ChatModels> {
-    let settings: ChatModelSettings = serde_json::from_value(json!({
-        "provider": "openai_compatible", "model": "scripted", "roles": ["judge"],
-        "base_url": server.base_url(ModelProtocol::OpenAi), "max_concurrent": 8,
-    }))
-    .unwrap();
-    let settings = ChatSettings { models: [("small".to_owned(), settings)].into() };
-    Arc::new(ChatModels::open(&settings).unwrap())
+    chat_models(server, &["judge"])
 }
 
 /// Returns the context of a member whose saves a model judges.
@@ -44,15 +38,8 @@ fn answer(verdict: &str, usefulness: f64, relation: &str, count: usize) -> Reply
     Reply::text(answer.to_string())
 }
 
-/// Returns the data of a request: the note and the known ones.
-fn data(request: &ModelRequest) -> Value {
-    let messages = request.body["messages"].as_array().expect("messages");
-    let text = messages.last().expect("a message")["content"].as_str().expect("a text");
-    serde_json::from_str(text).expect("JSON")
-}
-
 fn known_count(request: &ModelRequest) -> usize {
-    data(request)["known"].as_array().map_or(0, Vec::len)
+    request_data(request)["known"].as_array().map_or(0, Vec::len)
 }
 
 fn note(world: &World, content: &str) -> SaveRequest {

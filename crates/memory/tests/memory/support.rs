@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures::future::{self, BoxFuture, FutureExt};
+use mc_chat::{ChatModelSettings, ChatModels, ChatSettings};
 use mc_contract::number::VersionNumber;
 use mc_contract::operations::proposal::AcceptProposal;
 use mc_crypto::{EncryptionKey, Encryptor};
@@ -23,7 +24,8 @@ use mc_store::passages::NewPassage;
 use mc_store::records::RecordFilter;
 use mc_store::repositories::Repository;
 use mc_store::{Store, repositories, testing, vectors};
-use mc_testkit::TestDatabase;
+use mc_testkit::{ModelProtocol, ModelRequest, ModelServer, TestDatabase};
+use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
@@ -35,6 +37,24 @@ pub fn reviewed(version: i32, amends_version: Option<i32>) -> AcceptProposal {
     let number = |version: i32| VersionNumber::new(version.into()).unwrap();
     let amends_version = amends_version.map(number);
     AcceptProposal { version: number(version), amends_version, title: None, content: None }
+}
+
+/// Returns a model of a scripted server with these roles.
+pub fn chat_models(server: &ModelServer, roles: &[&str]) -> Arc<ChatModels> {
+    let settings: ChatModelSettings = serde_json::from_value(json!({
+        "provider": "openai_compatible", "model": "scripted", "roles": roles,
+        "base_url": server.base_url(ModelProtocol::OpenAi), "max_concurrent": 64,
+    }))
+    .unwrap();
+    let settings = ChatSettings { models: [("small".to_owned(), settings)].into() };
+    Arc::new(ChatModels::open(&settings).unwrap())
+}
+
+/// Returns the data of a request to a model, which is its last message.
+pub fn request_data(request: &ModelRequest) -> Value {
+    let messages = request.body["messages"].as_array().expect("messages");
+    let text = messages.last().expect("a message")["content"].as_str().expect("a text");
+    serde_json::from_str(text).expect("JSON")
 }
 
 /// An encryption key for tests.
