@@ -21,6 +21,7 @@ mod embedding_models;
 #[path = "../embedding_server.rs"]
 mod embedding_server;
 mod encryption;
+mod eval_help;
 mod eval_judge;
 mod faults;
 mod first_week;

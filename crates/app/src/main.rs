@@ -159,6 +159,9 @@ async fn run(cli: Cli, config: Config) -> Result<()> {
         Command::Eval(EvalArgs { command: Some(EvalCommand::Judge(args)), .. }) => {
             commands::eval::judge::run(&args, &config, format).await
         }
+        Command::Eval(EvalArgs { command: Some(EvalCommand::Help(args)), .. }) => {
+            commands::eval::help::run(&args, &remote, &config, format).await
+        }
         Command::Eval(args) => commands::eval::run(args, &remote, format).await,
         Command::Report(args) => commands::report::run(args, &remote, format).await,
         Command::Login(args) => {

@@ -20,7 +20,7 @@ mod tools;
 pub use core::CoreClient;
 pub use error::Error;
 pub use http::http_router;
-pub use render::{Excerpt, Suggestions};
+pub use render::{Excerpt, Suggestions, bundle_text};
 pub use server::{CallError, MemoryServer};
 pub use settings::{ServerSettings, Toolset, UnknownToolset};
 pub use stdio::{StdioSettings, serve_on, stdio};

@@ -63,7 +63,7 @@ pub struct RecallRequest {
     pub project: ProjectId,
     /// Name of the caller, stored with the bundle.
     pub principal: String,
-    /// Whether the caller shows the bundle to no model, as one of a control group.
+    /// Whether it is no use of the memory: of a control group or of an evaluation.
     pub is_control: bool,
     /// Free text of the query.
     pub query: Option<String>,

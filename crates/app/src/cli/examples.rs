@@ -52,6 +52,14 @@ Examples:
   memory-copilot hygiene run duplicates --dry-run --project shop
   memory-copilot hygiene list --project shop";
 
+pub const EVAL_HELP: &str = "\
+Examples:
+  memory-copilot eval help questions.yaml --project shop
+  memory-copilot eval help tests/help/questions.yaml --project lumen --limit 3
+
+A chat model with the role writer answers each question without and with the bundle of its recall. \
+One with the role judge finds the expected facts in the answers; without it, phrases do.";
+
 pub const REPORT: &str = "\
 Examples:
   memory-copilot report --project shop
@@ -160,6 +168,7 @@ The files name no path of this machine, so a team can commit them.";
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use std::iter::once;
     use std::path::{Path, PathBuf};
 
     use clap::{Command, CommandFactory, Parser};
@@ -169,12 +178,14 @@ mod tests {
     #[test]
     fn each_example_is_an_existing_command() {
         let cli = Cli::command();
-        let helps = cli.get_subcommands().filter_map(|command| {
+        let commands = cli.get_subcommands();
+        let commands = commands.flat_map(|command| once(command).chain(command.get_subcommands()));
+        let helps = commands.filter_map(|command| {
             let help = command.get_after_help()?.to_string();
             Some((command.get_name().to_owned(), help))
         });
         let helps: Vec<_> = helps.collect();
-        assert_eq!(helps.len(), 22);
+        assert_eq!(helps.len(), 23);
         for (name, help) in helps {
             let examples = help.lines().filter(|line| line.starts_with("  memory-copilot "));
             let mut count = 0;

@@ -1,5 +1,6 @@
 //! Commands that read, write and measure the memory.
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
@@ -163,6 +164,30 @@ impl ImportFormat {
 pub enum EvalCommand {
     /// Measure the judge of saves on labeled notes and pairs, without the service.
     Judge(EvalJudgeArgs),
+    /// Measure whether a chat model answers questions better with the bundles of a project.
+    Help(EvalHelpArgs),
+}
+
+/// Arguments of `eval help`.
+#[derive(Debug, Args)]
+#[command(after_help = super::examples::EVAL_HELP)]
+pub struct EvalHelpArgs {
+    /// Questions with expected facts: a .yaml, .yml or .jsonl file, or a directory of them.
+    pub set: PathBuf,
+    #[command(flatten)]
+    pub project: ProjectArg,
+    /// Only questions of this split.
+    #[arg(long)]
+    pub split: Option<String>,
+    /// Only the first N questions. Each is at least two requests, which may cost money.
+    #[arg(long, value_name = "N")]
+    pub limit: Option<NonZeroUsize>,
+    /// Maximum size of a bundle, in tokens.
+    #[arg(long, default_value_t = 2000, value_name = "N")]
+    pub limit_tokens: u32,
+    /// Find facts by their phrases, even if a chat model has the role judge.
+    #[arg(long)]
+    pub phrases: bool,
 }
 
 /// Arguments of `eval judge`.

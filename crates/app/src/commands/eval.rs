@@ -1,6 +1,7 @@
 //! `memory-copilot eval`: measures retrieval of the running service on data in the BEIR layout.
 
 mod corpus;
+pub mod help;
 pub mod judge;
 mod metrics;
 mod report;

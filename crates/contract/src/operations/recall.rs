@@ -47,8 +47,9 @@ pub struct RecallRequest {
     pub time_budget_ms: Option<TimeBudget>,
     /// The person behind the request, for the log of bundles.
     pub developer: Option<PersonName>,
-    /// Whether the recall is of a control group: the caller shows the bundle to no model. It is
-    /// stored with this mark, and does not count as a recall of its items.
+    /// Whether the recall is no use of the memory: it is of a control group, whose caller shows the
+    /// bundle to no model, or of an evaluation. It is stored with this mark, and does not count as
+    /// a recall of its items.
     #[serde(default)]
     pub is_control: bool,
     /// Additional sections of the response; none when empty.
