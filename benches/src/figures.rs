@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use anyhow::{Result, ensure};
 use chrono::{DateTime, TimeDelta, Utc};
+use futures::{StreamExt, TryStreamExt, stream};
 use mc_domain::{ProjectId, UserId};
 use mc_memory::figures::first_week;
 use mc_postgres::db_roles;
@@ -46,6 +47,7 @@ pub async fn run(args: Args) -> Result<()> {
     // As the service: under row-level security, on one connection.
     let logins = db_roles::prepare(database.url()).await?;
     let service = Store::connect(&logins.service, 1, testing::chains()).await?;
+    let both = Store::connect(&logins.service, 2, testing::chains()).await?;
 
     let mut report = Report::new("figures");
     report.note(format!(
@@ -55,11 +57,12 @@ pub async fn run(args: Args) -> Result<()> {
     ));
     report.note(format!(
         "a request has the statements of GET /metrics/kpi for {WEEKS} weeks, in the transaction of \
-         a user of the project; all projects are requested one after the other on one connection"
+         a user of the project; all projects are requested one after the other on one connection, \
+         and two at a time on two"
     ));
     let projects = list(&service).await?;
     ensure!(projects.len() == count as usize, "{} projects", projects.len());
-    let mut all = Vec::new();
+    let (mut all, mut at_once) = (Vec::new(), Vec::new());
     let mut requests = Vec::new();
     let (mut gauges, mut years) = (Vec::new(), Vec::new());
     for run in 0..args.runs {
@@ -70,11 +73,17 @@ pub async fn run(args: Args) -> Result<()> {
             requests.push(before.elapsed());
         }
         all.push(started.elapsed().as_secs_f64());
+        let started = Instant::now();
+        let running = stream::iter(&projects).map(|project| request(&both, *project, Utc::now()));
+        running.buffer_unordered(2).try_collect::<()>().await?;
+        at_once.push(started.elapsed().as_secs_f64());
         gauges.push(all_projects(&database.store, 4, projects.len()).await?);
         years.push(all_projects(&database.store, WEEKS, projects.len()).await?);
         say(&format!("figures: run {} of {}", run + 1, args.runs));
     }
     report.add(format!("all figures of {count} projects, a year"), "s", Spread::of(all));
+    let name = format!("all figures of {count} projects, a year, two requests at a time");
+    report.add(name, "s", Spread::of(at_once));
     let requests = Times::of(requests);
     for (share, name) in [(0.5, "p50"), (0.95, "p95")] {
         let time = Spread::of([requests.percentile(share)]);
@@ -83,6 +92,7 @@ pub async fn run(args: Args) -> Result<()> {
     report.add(format!("usage of {count} projects, a year, one statement"), "s", Spread::of(years));
     report.add(format!("usage of {count} projects, four weeks"), "s", Spread::of(gauges));
     service.close().await;
+    both.close().await;
     database.close().await;
     report.write(&args.common.out)
 }

@@ -221,7 +221,8 @@ async fn failed_request_fails_its_question_on_both_sides() {
     service.write_config(&json!({"chat": {"models": models}}).to_string());
     let partly = report(&eval(&service, &["--json"]));
     // The answer without the bundle has a fact, which does not count.
-    assert_eq!((&partly["questions"], &partly["facts"]), (&json!(8), &json!(12)), "{partly:#}");
+    assert_eq!((&partly["questions"], &partly["facts"]), (&json!(7), &json!(10)), "{partly:#}");
+    assert_eq!(partly["asked"], 8);
     assert_eq!(partly["without"]["facts_found"], 1, "{partly:#}");
     assert_eq!(partly["with"]["facts_found"], 8, "{partly:#}");
     assert_eq!(partly["without"]["prompt_tokens"], 800);
@@ -231,7 +232,7 @@ async fn failed_request_fails_its_question_on_both_sides() {
     assert!(failure["error"].to_string().contains("status 400"), "{failure}");
     let output = eval(&service, &[]);
     let shown = String::from_utf8_lossy(&output.stdout);
-    let title = "Failed, so without facts on both sides:\n  questions.yaml, question 5: ";
+    let title = "Failed, and in no figure:\n  questions.yaml, question 5: ";
     assert!(shown.contains(title) && shown.contains("answer_with: "), "{shown}");
 
     let only_failed = json!({"main": {"provider": "openai_compatible", "model": "unknown",

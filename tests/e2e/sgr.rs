@@ -29,6 +29,9 @@ async fn official_client_gets_a_prompt_and_its_answer_becomes_proposals() {
     let prompt = printed["prompt"].as_str().expect("a text");
     assert!(prompt.contains(fact), "the prompt has the memory bundle: {prompt}");
 
+    let system = printed["system"].as_str().expect("a text");
+    assert!(system.starts_with("- Before you change code, recall"), "{system}");
+
     let proposals = printed["stored"]["proposals"].as_array().expect("proposals");
     let kinds: Vec<_> = proposals.iter().map(|one| (&one["kind"], &one["outcome"])).collect();
     let proposed = json!("proposed");

@@ -3,8 +3,8 @@
 
     reason.py BINARY PROJECT URL TOKEN_FILE
 
-Gets the prompt `bugfix` from the MCP server that BINARY starts, answers it as a model would, stores
-the answer as a dialog, and prints the response of the service as JSON. The first answer lacks a
+Gets the prompts `bugfix` and `system_prompt` from the MCP server that BINARY starts, answers the
+first as a model would, stores the answer as a dialog with the version of the second, and prints the response of the service as JSON. The first answer lacks a
 field, so the service has to name it.
 """
 
@@ -26,13 +26,15 @@ DIFF = """--- a/app/services/cart_sessions/setting.rb
 """
 
 
-async def prompt(binary: str, project: str) -> str:
-    arguments = {"task": TASK, "path": "app/services/cart_sessions/setting.rb"}
+PLACE = {"task": TASK, "path": "app/services/cart_sessions/setting.rb"}
+
+
+async def prompt(binary: str, project: str, name: str, arguments: dict) -> str:
     server = StdioServerParameters(
         command=binary, args=["mcp", "--project", project], env=dict(os.environ)
     )
     async with Client(stdio_client(server)) as client:
-        got = await client.get_prompt("bugfix", arguments)
+        got = await client.get_prompt(name, arguments)
         return "\n".join(message.content.text for message in got.messages)
 
 
@@ -50,16 +52,19 @@ def answered(prompt: str, schema: dict) -> dict:
 
 async def main() -> None:
     binary, project, url, token_file = sys.argv[1:]
-    text = await prompt(binary, project)
+    text = await prompt(binary, project, "bugfix", PLACE)
+    system = await prompt(binary, project, "system_prompt", {})
     headers = {"Authorization": f"Bearer {Path(token_file).read_text().strip()}"}
     async with httpx2.AsyncClient(base_url=url, headers=headers, trust_env=False) as http:
         schema = (await http.get("/sgr/bugfix", params={"project_key": project})).json()
         answer = answered(text, schema["answer_schema"])
+        version = (await http.get(f"/prompts/{project}")).json()["prompt_version"]
+        assert f"state `prompt_version` {version} and" in system, system
         dialog = {
             "project_key": project,
             "schema": "bugfix",
             "outcome": "succeeded",
-            "prompt_version": "test-1",
+            "prompt_version": version,
             "messages": [{"role": "user", "content": TASK}],
         }
         incomplete = {field: value for field, value in answer.items() if field != "plan_steps"}
@@ -68,7 +73,7 @@ async def main() -> None:
         assert refused.json()["field"] == "answer.plan_steps", refused.text
         stored = await http.post("/dialogs", json={**dialog, "answer": answer})
         assert stored.status_code == 201, stored.text
-        print(json.dumps({"prompt": text, "stored": stored.json()}))
+        print(json.dumps({"prompt": text, "system": system, "stored": stored.json()}))
 
 
 if __name__ == "__main__":

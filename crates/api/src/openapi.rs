@@ -50,6 +50,8 @@ pub(crate) use crate::openapi::access::Access;
         (name = "accounts", description = "Users, teams and tokens"),
         (name = "webhooks", description = "URLs to which providers send events"),
         (name = "connectors", description = "Access to providers, and integrations"),
+        (name = "sgr", description = "Reasoning schemas"),
+        (name = "prompts", description = "The system prompt of a project, and its versions"),
         (name = "metrics", description = "Figures that say whether the memory helps"),
         (name = "jobs", description = "Background jobs"),
         (name = "service", description = "Health and status of the service"),

@@ -20,6 +20,7 @@ mod passages;
 mod paths;
 mod policy;
 mod projects;
+mod prompts;
 mod proposals;
 mod pull_requests;
 mod quarantine;
@@ -75,6 +76,11 @@ pub fn protected() -> OpenApiRouter<ApiState> {
         .routes(routes!(policy::list_policy_versions))
         .routes(routes!(policy::get_notification_settings))
         .routes(routes!(chat_usage::get_chat_usage))
+        .routes(routes!(prompts::get_prompt, prompts::set_prompt))
+        .routes(routes!(prompts::list_prompt_versions))
+        .routes(routes!(prompts::get_prompt_version))
+        .routes(routes!(prompts::promote_prompt))
+        .routes(routes!(prompts::roll_back_prompt))
         .routes(routes!(sgr::list_schemas))
         .routes(routes!(sgr::get_schema))
         .routes(routes!(sgr::set_schema, sgr::delete_schema))

@@ -130,7 +130,8 @@ fn job_context(config: &Config, node: &Node, store: &Store) -> Result<JobContext
     let ActiveModel { model, is_remote, .. } = node.models.current();
     let embedding = Embedding { model, is_remote };
     let (chat, settings) = (Arc::clone(&node.chat), config.jobs.settings()?);
-    Ok(JobContext { store: store.clone(), sync, embedding, chat, settings })
+    let prompts = config.aelp.settings()?;
+    Ok(JobContext { store: store.clone(), sync, embedding, chat, prompts, settings })
 }
 
 fn index_settings(config: &Config) -> Result<IndexSettings> {

@@ -1,6 +1,7 @@
 //! The command line.
 
 mod accounts;
+mod aelp;
 mod clients;
 mod examples;
 mod memory;
@@ -24,6 +25,7 @@ use clap::{Args, Parser, Subcommand};
 use mc_domain::{ProjectKey, UnknownValue};
 
 pub use self::accounts::*;
+pub use self::aelp::*;
 pub use self::clients::*;
 pub use self::memory::*;
 pub use self::operations::*;
@@ -122,6 +124,9 @@ pub enum Command {
     /// Show reasoning schemas, and set a project's own; for its maintainers.
     #[command(subcommand, after_help = examples::SGR)]
     Sgr(SgrCommand),
+    /// Show the system prompt, its versions and the trial of a new one; change it, for maintainers.
+    #[command(subcommand, after_help = examples::AELP)]
+    Aelp(AelpCommand),
     /// Manage personal access tokens.
     #[command(subcommand)]
     Token(TokenCommand),

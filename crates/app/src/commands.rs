@@ -1,6 +1,7 @@
 //! The commands, one module each. A command is a client of the running service unless its module
 //! says otherwise.
 
+pub mod aelp;
 pub mod audit;
 pub mod backup;
 pub mod client;

@@ -1,5 +1,6 @@
 //! Configuration: read once, validated, and passed down as plain values.
 
+mod aelp;
 mod invalid;
 mod jobs;
 mod masked_url;
@@ -24,6 +25,7 @@ use self::sources::{
 };
 use crate::connectors::Connectors;
 
+pub use self::aelp::Aelp;
 pub use self::jobs::Jobs;
 pub use self::masked_url::masked_url;
 pub use self::sections::*;
@@ -58,6 +60,7 @@ pub struct Config {
     pub embedding: Embedding,
     pub chat: ChatSettings,
     pub judge: Judge,
+    pub aelp: Aelp,
     pub ingest: Ingest,
     pub connectors: Connectors,
     pub jobs: Jobs,
@@ -174,6 +177,7 @@ impl Config {
         self.ingest.hosts()?;
         self.ingest.repository.check()?;
         self.ingest.history.check()?;
+        self.aelp.settings()?;
         self.jobs.settings()?;
         self.metrics.check()?;
         self.connectors.check()

@@ -193,6 +193,7 @@ async fn run(cli: Cli, config: Config) -> Result<()> {
         Command::Projects(command) => commands::projects::run(command, &remote, format).await,
         Command::Members(command) => commands::projects::members(command, &remote, format).await,
         Command::Policy(command) => commands::policy::run(command, &remote, format).await,
+        Command::Aelp(command) => commands::aelp::run(command, &remote, format).await,
         Command::Sgr(command) => commands::sgr::run(command, &remote, format).await,
         Command::Exports(command) => commands::exports::run(command, &remote, format).await,
         Command::Jobs(command) => commands::jobs::run(command, &remote, format).await,

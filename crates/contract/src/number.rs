@@ -90,6 +90,8 @@ numbers! {
     IntervalMinutes(i32) = 5..=1_440, default 15;
     /// A version of a record or of a policy, from 1.
     VersionNumber(i32) = 1..=i32::MAX as i64;
+    /// A version of a system prompt; 0 is the built-in one.
+    PromptNumber(i32) = 0..=999_999_999;
     /// The number of an event in its audit, from 1.
     EventNumber(i64) = 1..=i64::MAX;
     /// A character of a text, from 0.

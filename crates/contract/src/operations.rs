@@ -19,6 +19,7 @@ pub mod page;
 pub mod passage;
 pub mod policy;
 pub mod project;
+pub mod prompt;
 pub mod proposal;
 pub mod pull_request;
 pub mod quarantine;

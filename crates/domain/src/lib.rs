@@ -22,7 +22,7 @@ pub use error::{Classified, ErrorKind};
 pub use handle::{Handle, HandleKind, InvalidHandle};
 pub use ids::*;
 pub use kinds::*;
-pub use policy::{FindingAction, HygieneAction, InvalidPolicy, Policy, UnusedAction};
+pub use policy::{FindingAction, HygieneAction, InvalidPolicy, Policy, PromptAction, UnusedAction};
 pub use project::{InvalidProjectKey, ProjectKey};
 pub use record_meta::RecordMeta;
 pub use role::{Permission, Role, is_allowed};

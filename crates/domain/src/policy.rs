@@ -52,6 +52,16 @@ vocabularies! {
         Merge = "merge",
     }
 
+    /// The nightly optimization of the system prompt.
+    PromptAction, "action", {
+        /// The prompt changes only by hand.
+        Off = "off",
+        /// A better prompt is searched and reported.
+        Report = "report",
+        /// A significantly better prompt is tried by a tenth of the developers.
+        Canary = "canary",
+    }
+
     /// The action on unused records.
     UnusedAction, "action", {
         /// They are not searched for.
@@ -207,6 +217,9 @@ pub struct HygienePolicy {
     #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 3650))]
     #[serde(deserialize_with = "whole")]
     pub reindex_after_days: u16,
+    /// The system prompt: `canary` lets a tenth of the developers try a better one, and promotes it
+    /// or rolls it back by the outcomes of their dialogs (docs/prompts.md).
+    pub prompt: PromptAction,
 }
 
 /// The models that may process the project's texts. Without `any`, no text leaves the machine for a
@@ -354,6 +367,7 @@ impl Default for HygienePolicy {
             // Half the default lifetime of a record that is never recalled.
             unused_after_days: 90,
             reindex_after_days: 7,
+            prompt: PromptAction::Canary,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Origin of a tree: a directory that is indexed in place, or a repository that git fetches.
 
 mod cache;
+pub mod checkout;
 mod copy;
 mod fingerprint;
 mod git;

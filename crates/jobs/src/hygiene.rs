@@ -8,16 +8,20 @@ mod duplicates;
 mod embedding;
 mod expiry;
 mod export;
+mod prompt;
 mod quality;
 mod reindex;
 mod retention;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::Utc;
+use mc_chat::ChatModels;
 use mc_contract::operations::hygiene::RunHygiene;
 use mc_domain::{AuditAction, HygieneRunId, HygieneTask, ProjectId};
 use mc_memory::Error;
+use mc_memory::prompts::night::NightSettings;
 use mc_store::Store;
 use mc_store::audit::{self, NewEvent};
 use mc_store::hygiene::{self, Outcome};
@@ -32,7 +36,7 @@ use crate::settings::JobSettings;
 pub use embedding::Embedding;
 
 /// Default schedules of the tasks in every project; UTC, at night for most users.
-pub const SCHEDULES: [(HygieneTask, &str); 9] = [
+pub const SCHEDULES: [(HygieneTask, &str); 10] = [
     // First, so that the other tasks do not process data that it deletes.
     (HygieneTask::Retention, "0 40 0 * * *"),
     (HygieneTask::Reindex, "0 5 1 * * *"),
@@ -45,6 +49,8 @@ pub const SCHEDULES: [(HygieneTask, &str); 9] = [
     (HygieneTask::Consistency, "0 20 4 * * *"),
     (HygieneTask::Embedding, "0 0 5 * * *"),
     (HygieneTask::Export, "0 30 5 * * Sun"),
+    // Last, as it may request a chat model for some minutes.
+    (HygieneTask::Prompt, "0 0 6 * * *"),
 ];
 
 /// Part of the timeout that is reserved to store that a task timed out.
@@ -70,8 +76,19 @@ impl BackgroundJob for RunHygieneTask {
     async fn run(self, context: &JobContext) -> Result<(), JobError> {
         // Shorter than the job's own timeout, which would store nothing.
         let timeout = context.settings.kind::<Self>().timeout.saturating_sub(STORE_TIMEOUT);
-        run_with_timeout(timeout, &context.store, &context.embedding, self.report).await
+        let JobContext { store, embedding, chat, prompts, .. } = context;
+        let tools = TaskContext { store, embedding, chat, night: &prompts.night };
+        run_with_timeout(timeout, tools, self.report).await
     }
+}
+
+/// What tasks work with.
+#[derive(Clone, Copy)]
+struct TaskContext<'a> {
+    store: &'a Store,
+    embedding: &'a Embedding,
+    chat: &'a Arc<ChatModels>,
+    night: &'a NightSettings,
 }
 
 /// Enqueues a hygiene task in every project.
@@ -132,11 +149,11 @@ pub async fn request_run(
 /// Runs a task and stores its outcome or its error in the hygiene run.
 async fn run_with_timeout(
     timeout: Duration,
-    store: &Store,
-    embedding: &Embedding,
+    tools: TaskContext<'_>,
     run: HygieneRunId,
 ) -> Result<(), JobError> {
-    let result = tokio::time::timeout(timeout, start_and_run(store, embedding, run)).await;
+    let store = tools.store;
+    let result = tokio::time::timeout(timeout, start_and_run(tools, run)).await;
     let job_error: JobError = match result {
         Ok(Ok(None)) => return Ok(()),
         Ok(Ok(Some(outcome))) => return Ok(hygiene::end(store, run, &outcome).await?),
@@ -149,8 +166,7 @@ async fn run_with_timeout(
 
 /// Runs the task of a hygiene run; `None` if the run is completed or its project deleted.
 async fn start_and_run(
-    store: &Store,
-    embedding: &Embedding,
+    TaskContext { store, embedding, chat, night }: TaskContext<'_>,
     run: HygieneRunId,
 ) -> Result<Option<Outcome>, Error> {
     let Some(target) = hygiene::begin(store, run).await? else { return Ok(None) };
@@ -164,6 +180,7 @@ async fn start_and_run(
         HygieneTask::Export => export::run(store, &target).await,
         HygieneTask::Embedding => embedding::run(store, &target, embedding).await,
         HygieneTask::Retention => retention::run(store, &target).await,
+        HygieneTask::Prompt => prompt::run(store, chat, night, &target).await,
     }?;
     tracing::info!(project.id = %target.project, hygiene.task = %target.task,
         hygiene.dry_run = target.is_dry_run, counts = ?outcome.counts, "hygiene task completed");
@@ -194,7 +211,10 @@ mod tests {
         let embedding = Embedding { model, is_remote: false };
         // The lock keeps the task from starting.
         let _lock = hold(db.url(), "lock table projects in access exclusive mode").await.unwrap();
-        let error = run_with_timeout(Duration::ZERO, db.store(), &embedding, id).await.unwrap_err();
+        let (chat, night) = (Arc::default(), NightSettings::default());
+        let store = db.store();
+        let tools = TaskContext { store, embedding: &embedding, chat: &chat, night: &night };
+        let error = run_with_timeout(Duration::ZERO, tools, id).await.unwrap_err();
         assert_eq!(error, JobError::Retryable("the task timed out after 0 s".to_owned()));
         let run = hygiene::find(db.store(), project, id).await.unwrap().unwrap();
         assert!(run.completed_at.is_some());

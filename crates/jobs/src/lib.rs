@@ -2,6 +2,7 @@
 
 pub mod apply;
 mod cleanup;
+mod commit_prompts;
 mod fetch_pull_request_files;
 mod hygiene;
 mod index_repository;
@@ -18,13 +19,16 @@ mod settings;
 mod sync_integration;
 mod workers;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use mc_chat::ChatModels;
+use mc_memory::prompts::night::NightSettings;
 use mc_store::Store;
 use tokio_util::sync::CancellationToken;
 
 pub use cleanup::Cleanup;
+pub use commit_prompts::CommitPrompts;
 pub use fetch_pull_request_files::FetchPullRequestFiles;
 pub use hygiene::{Embedding, RunHygieneTask, ScheduleHygiene, request_run};
 use index_repository::{IndexContext, RescueIndexRuns};
@@ -51,13 +55,29 @@ pub struct JobContext {
     pub embedding: Embedding,
     /// The configured chat models.
     pub chat: Arc<ChatModels>,
+    /// How system prompts are optimized.
+    pub prompts: PromptSettings,
     /// Settings of the job kinds.
     pub settings: JobSettings,
 }
 
+/// Settings of the optimization of system prompts.
+#[derive(Debug, Clone, Default)]
+pub struct PromptSettings {
+    /// Those of nights.
+    pub night: NightSettings,
+    /// Checkout to which the prompts in use are committed.
+    pub checkout: Option<PathBuf>,
+}
+
 /// The kinds of jobs that only enqueue or clean up: the schedule enqueues them each minute or hour.
-pub const HOUSEKEEPING: [&str; 4] =
-    [Cleanup::NAME, ScheduleSyncs::NAME, ScheduleHygiene::NAME, RescueIndexRuns::NAME];
+pub const HOUSEKEEPING: [&str; 5] = [
+    Cleanup::NAME,
+    CommitPrompts::NAME,
+    ScheduleSyncs::NAME,
+    ScheduleHygiene::NAME,
+    RescueIndexRuns::NAME,
+];
 
 /// Returns the worker pool of a node with every job kind except those of indexing, and their
 /// schedules. `queue` has connections of its own, so that fetching and completing jobs never waits
@@ -76,7 +96,13 @@ pub fn workers(queue: Store, context: &JobContext) -> WorkerPool {
         .register::<ScheduleHygiene>(context.clone())
         .schedule(Schedule::new("0 7 * * * *", Cleanup {}))
         .schedule(Schedule::new("30 * * * * *", ScheduleSyncs {}));
-    hygiene::schedules(&context.settings).fold(workers, WorkerPool::schedule)
+    let workers = hygiene::schedules(&context.settings).fold(workers, WorkerPool::schedule);
+    if context.prompts.checkout.is_none() {
+        return workers;
+    }
+    workers
+        .register::<CommitPrompts>(context.clone())
+        .schedule(Schedule::new("0 * * * * *", CommitPrompts {}))
 }
 
 /// Adds the job kinds of indexing. `stop` interrupts a running index run, which resumes later.

@@ -8,8 +8,9 @@ use mc_domain::HygieneTask;
 use crate::hygiene::SCHEDULES;
 use crate::job::BackgroundJob;
 use crate::{
-    Cleanup, FetchPullRequestFiles, IndexRepository, PostTaskComment, ProcessDelivery,
-    RescueIndexRuns, RunHygieneTask, ScheduleHygiene, ScheduleSyncs, SyncIntegration,
+    Cleanup, CommitPrompts, FetchPullRequestFiles, IndexRepository, JudgeRecord, PostTaskComment,
+    ProcessDelivery, RescueIndexRuns, RunHygieneTask, ScheduleHygiene, ScheduleSyncs,
+    SyncIntegration,
 };
 
 /// Highest concurrency of a kind on a node.
@@ -66,8 +67,10 @@ impl Default for JobSettings {
     fn default() -> Self {
         let kinds = BTreeMap::from([
             (Cleanup::NAME, KindSettings::defaults::<Cleanup>()),
+            (CommitPrompts::NAME, KindSettings::defaults::<CommitPrompts>()),
             (FetchPullRequestFiles::NAME, KindSettings::defaults::<FetchPullRequestFiles>()),
             (IndexRepository::NAME, KindSettings::defaults::<IndexRepository>()),
+            (JudgeRecord::NAME, KindSettings::defaults::<JudgeRecord>()),
             (PostTaskComment::NAME, KindSettings::defaults::<PostTaskComment>()),
             (ProcessDelivery::NAME, KindSettings::defaults::<ProcessDelivery>()),
             (RescueIndexRuns::NAME, KindSettings::defaults::<RescueIndexRuns>()),
@@ -149,7 +152,7 @@ mod tests {
             timeout: Duration::from_secs(seconds),
         };
         let unknown = settings.set_kind("clean", kind(1, 60)).expect_err("no kind");
-        assert!(unknown.to_string().contains("cleanup, fetch_pull_request_files"), "{unknown}");
+        assert!(unknown.to_string().contains("cleanup, commit_prompts"), "{unknown}");
         assert_eq!(settings.set_kind("cleanup", kind(0, 60)), Err(SettingsError::Concurrency(0)));
         assert_eq!(
             settings.set_kind("sync_integration", kind(2, 601)),

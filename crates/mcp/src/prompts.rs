@@ -2,6 +2,7 @@
 //! it.
 
 use mc_contract::limits;
+use mc_contract::operations::prompt::SYSTEM_PROMPT;
 use mc_sgr::{Arguments, InvalidSchema, Line, Part, Schema, Section};
 use rmcp::model::{JsonObject, Prompt, PromptArgument};
 use serde_json::{Value, json};
@@ -27,9 +28,42 @@ const ARGUMENTS: [(&str, &str, usize); 3] = [
     ("symbols", "Names of definitions, separated by commas", TASK),
 ];
 
-/// Returns the prompts of the Core's list of schemas.
+/// Indentation of lines of the system prompt; a deeper one is shortened.
+const SPACES: &str = "                                                                ";
+/// Maximum length of the system prompt, in characters, by the limit of its storage.
+const SYSTEM_TEXT: usize = 16 * 1024;
+
+/// Returns the prompts of the Core's list of schemas, after the team's system prompt.
 pub fn listed(answer: &Value) -> Vec<Prompt> {
-    answer["items"].as_array().into_iter().flatten().filter_map(summary).collect()
+    let schemas = answer["items"].as_array().into_iter().flatten().filter_map(summary);
+    std::iter::once(system_prompt()).chain(schemas).collect()
+}
+
+/// Returns the prompt with the team's system prompt, which has no arguments.
+fn system_prompt() -> Prompt {
+    let title = ModelText::from_constant("The team's system prompt");
+    let description = "Instructions and worked examples that the team gives to every assistant";
+    let description = ModelText::from_constant(description);
+    ModelText::from_constant(SYSTEM_PROMPT).into_prompt(Some(title), Some(description), vec![])
+}
+
+/// Returns the text of the system prompt that the caller gets, with its version. Lines keep their
+/// indentation: examples may have code.
+pub fn system_text(answer: &Value) -> ModelText {
+    let mut text = ModelText::default();
+    for line in answer["text"].as_str().unwrap_or_default().lines() {
+        let indentation = line.len() - line.trim_start_matches(' ').len();
+        text.add(&SPACES[..indentation.min(SPACES.len())]).add_line(line, SYSTEM_TEXT).add("\n");
+    }
+    let version = answer["prompt_version"].as_str().unwrap_or_default();
+    text.add("\nThis is version ").add_line(version, TITLE).add(match answer["arm"].as_str() {
+        Some("canary") => ", which some developers try",
+        Some(_) => ", while some developers try another one",
+        None => "",
+    });
+    text.add(". When you save the dialog of a task, state `prompt_version` ");
+    text.add_line(version, TITLE).add(" and its outcome.\n");
+    text
 }
 
 /// Returns the prompts of the built-in schemas, for a client that can't reach the Core yet.
@@ -38,7 +72,7 @@ pub fn built_in() -> Vec<Prompt> {
         let text = |text: Option<&mc_sgr::Template>| text.map(mc_sgr::Template::generic);
         prompt(schema.name(), text(schema.title()), text(schema.description()))
     };
-    mc_sgr::built_in().iter().map(prompt).collect()
+    std::iter::once(system_prompt()).chain(mc_sgr::built_in().iter().map(prompt)).collect()
 }
 
 fn summary(schema: &Value) -> Option<Prompt> {
@@ -167,6 +201,18 @@ mod tests {
         let arguments = PromptArguments::read(arguments.as_object().unwrap()).unwrap();
         let schema = read_schema(&schema).unwrap();
         filled(&schema, &arguments, &ModelText::default()).to_string()
+    }
+
+    #[test]
+    fn system_prompt_keeps_indentation_and_hides_special_tokens() {
+        let token = concat!("<|im_", "start|>");
+        let code = format!("- Run:\n\nExample 1:\nif a:\n    retry()  # {token}\n");
+        let answer = json!({"text": code, "prompt_version": "8", "arm": "canary"});
+        let text = system_text(&answer).to_string();
+        assert!(text.starts_with("- Run:\n\nExample 1:\nif a:\n    retry() # "), "{text}");
+        assert!(!text.contains(token), "{text}");
+        assert!(text.contains("This is version 8, which some developers try."), "{text}");
+        assert!(text.ends_with("state `prompt_version` 8 and its outcome.\n"), "{text}");
     }
 
     #[test]

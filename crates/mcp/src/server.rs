@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use http::HeaderValue;
 use http::request::Parts;
+use mc_contract::operations::prompt::SYSTEM_PROMPT;
 use mc_contract::text::SchemaName;
 use mc_domain::{ClientSession, ClientSessionId, ProjectKey, UntrustedText};
 use rmcp::model::{
@@ -184,6 +185,26 @@ impl MemoryServer {
         Ok(prompts::filled(&schema, arguments, &bundle))
     }
 
+    /// Returns the team's system prompt, as the caller gets it.
+    async fn system_prompt(
+        &self,
+        arguments: &JsonObject,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<ModelText, ErrorData> {
+        if let Some(name) = arguments.keys().next() {
+            let rule = "is no argument of this prompt, which has none";
+            return Err(invalid(&FieldError::new(name.as_str(), rule)));
+        }
+        let project = self.project(context).map_err(|error| invalid(&error))?;
+        let headers = self.forwarded(context);
+        let caller = CoreCaller { core: &self.core, headers, project: project.as_deref() };
+        let failed = |error: CallError| call_failed("the prompt", &error).into_invalid_params();
+        let key = caller.project(&JsonObject::new()).await.map_err(failed)?;
+        let call = CoreCall::get(format!("/prompts/{key}"), vec![]);
+        let answer = caller.send(call).await.map_err(|error| protocol_error(&error, None))?;
+        Ok(prompts::system_text(&answer))
+    }
+
     async fn schema(&self, name: &str, caller: &CoreCaller<'_>) -> Result<Value, CallError> {
         let name = SchemaName::parse(name)
             .map_err(|violation| FieldError::new("name", violation.to_string()))?;
@@ -329,6 +350,10 @@ impl ServerHandler for MemoryServer {
         context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
         let arguments = request.arguments.unwrap_or_default();
+        if request.name == SYSTEM_PROMPT {
+            let text = self.system_prompt(&arguments, &context).await?;
+            return Ok(text.into_prompt_result().into());
+        }
         let arguments = PromptArguments::read(&arguments).map_err(|error| invalid(&error))?;
         let text = self.fill(&request.name, &arguments, &context).await?;
         Ok(text.into_prompt_result().into())

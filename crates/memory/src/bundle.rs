@@ -66,6 +66,9 @@ pub struct Bundle {
     pub reason: Option<String>,
     /// Task of the request, as far as it is known.
     pub task: Option<TaskSummary>,
+    /// Version of the system prompt that the caller has; `None` if the project has only the
+    /// built-in one.
+    pub prompt_version: Option<i32>,
 }
 
 impl Bundle {
@@ -85,6 +88,7 @@ impl Bundle {
             degraded: Vec::new(),
             reason: None,
             task: None,
+            prompt_version: None,
         }
     }
 

@@ -16,6 +16,7 @@ use tokio_util::task::TaskTracker;
 use crate::chat::ProjectChat;
 use crate::content_filter::FairnessKey;
 use crate::judge::NoteCache;
+use crate::prompts::PromptVersionCache;
 use crate::recall::IssuedBundle;
 use crate::save::Save;
 use crate::usage_log::UsageWrite;
@@ -43,6 +44,7 @@ pub struct MemoryContext {
     pub(crate) usage: WriteQueue<UsageWrite>,
     pub(crate) bundle_writer: BundleWriter,
     pub(crate) notes: NoteCache,
+    pub(crate) prompt_versions: PromptVersionCache,
 }
 
 impl MemoryContext {
@@ -65,6 +67,7 @@ impl MemoryContext {
             usage: WriteQueue::new(1),
             bundle_writer: BundleWriter::new(concurrency),
             notes: NoteCache::new(),
+            prompt_versions: PromptVersionCache::new(),
         }
     }
 

@@ -181,6 +181,34 @@ pub enum Error {
     /// An answer that does not follow its reasoning schema.
     #[error(transparent)]
     InvalidAnswer(#[from] mc_sgr::InvalidAnswer),
+    /// The name of a reasoning schema that a prompt of the service has.
+    #[error("{0} is the name of the team's system prompt; give the schema another name")]
+    ReservedSchema(String),
+    /// A system prompt with a text that the policy forbids.
+    #[error("the project's policy forbids {0}; take it out of the prompt and send it again")]
+    ForbiddenPrompt(String),
+    /// A system prompt that is in use already.
+    #[error("this prompt is in use already, as version {0}")]
+    SamePrompt(i32),
+    /// A decision about a canary that does not run.
+    #[error(
+        "no new version of the system prompt is tried now; GET /prompts/{{key}}/versions lists \
+             them"
+    )]
+    NoCanary,
+    /// A rollback of a prompt that replaced none.
+    #[error(
+        "no other version of the system prompt was in use before; set one: PUT /prompts/{{key}}"
+    )]
+    NoFormerPrompt,
+    /// A version of the system prompt that does not exist.
+    #[error(
+        "the system prompt has no stored version {0}; GET /prompts/{{key}}/versions lists them"
+    )]
+    UnknownPromptVersion(i32),
+    /// An invalid system prompt, or an invalid setting of its optimization.
+    #[error(transparent)]
+    Prompt(#[from] mc_optimizer::Error),
     /// An export cannot be written or read.
     #[error("writing or reading the export failed: {0}")]
     Export(String),
@@ -241,6 +269,13 @@ impl Error {
                 (ErrorKind::Conflict, "schema")
             }
             Self::InvalidAnswer(_) => (ErrorKind::Invalid, "answer"),
+            Self::ReservedSchema(_) => (ErrorKind::Conflict, "schema"),
+            Self::ForbiddenPrompt(_) => (ErrorKind::Invalid, "instructions"),
+            Self::Prompt(error) => (error.kind(), "instructions"),
+            Self::SamePrompt(_) | Self::NoCanary | Self::NoFormerPrompt => {
+                (ErrorKind::Conflict, "version")
+            }
+            Self::UnknownPromptVersion(_) => (ErrorKind::NotFound, "version"),
             Self::Chat(error) => (error.kind(), ""),
             Self::Store(error) => (error.kind(), ""),
             Self::Search(error) => (error.kind(), ""),

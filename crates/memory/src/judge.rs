@@ -34,8 +34,8 @@ use crate::normalize::content_hash;
 /// notes that differ in one number have more than 0.95, too.
 pub(crate) const MERGE_COSINE_MIN: f32 = 0.60;
 
-/// Least similarity ([`Pair::similarity`]) at which a contradiction replaces the nearest record, and
-/// at which the word of a chat model is enough to report one. Below it, the nearest is about
+/// Least similarity ([`Pair::similarity`]) at which a contradiction replaces the nearest record,
+/// and at which the word of a chat model is enough to report one. Below it, the nearest is about
 /// something else.
 const CONTRADICTION_SIMILARITY_MIN: f32 = 0.35;
 

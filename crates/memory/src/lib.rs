@@ -22,6 +22,7 @@ mod judge_again;
 pub mod normalize;
 mod paths;
 mod project_context;
+pub mod prompts;
 pub mod quality;
 pub mod quarantine;
 mod recall;

@@ -89,7 +89,9 @@ pub async fn recall(ctx: &MemoryContext, request: &RecallRequest) -> Result<Bund
     let task = recall.find_task().await?;
     let query =
         query::read(request, task.as_ref(), &ctx.search.sanitizing).ok_or(Error::EmptyQuery)?;
-    let (hits, linked) = recall.find(&query).await?;
+    let version = Box::pin(ctx.prompt_versions.version(&ctx.store, request.project));
+    let (found, prompt_version) = tokio::join!(recall.find(&query), timeout_at(deadline, version));
+    let (hits, linked) = found?;
     let candidates = hits.len();
     let (mut records, others) = assemble::split_records(hits, &linked);
     relevance::rank(&query.features, &mut records);
@@ -107,7 +109,8 @@ pub async fn recall(ctx: &MemoryContext, request: &RecallRequest) -> Result<Bund
         (records.is_empty() && places.is_empty()).then(|| why_empty(candidates, &query, &degraded));
     let task = request.task_external_id.as_ref().map(|id| task_summary(id, task.as_ref()));
     let empty = Bundle::empty(BundleId::generate());
-    let mut bundle = Bundle { confidence, degraded, reason, task, ..empty };
+    let prompt_version = prompt_version.unwrap_or_default();
+    let mut bundle = Bundle { confidence, degraded, reason, task, prompt_version, ..empty };
     assemble::add_items(&mut bundle, &query.features, records, &places);
     let bundle = pack(bundle, request.limit);
     bundle_log::enqueue(ctx, request, &query, &bundle);

@@ -88,7 +88,7 @@ async fn decide_and_write(
 ) -> Result<SaveOutcome, Error> {
     let ttl = decide_ttl(ctx, request)?;
     let (policy, key) = (&ctx.policy, ctx.fairness_key());
-    let mut permit = acquire_permit_if_large(request, key).await;
+    let permit = acquire_permit_if_large(request, key).await;
     let (clean, distilled, filter) =
         sanitize_and_distill(policy, key, request, review_status).await;
     let trust = match apply_policy(ctx, request, &clean.text, &filter).await? {
@@ -100,8 +100,8 @@ async fn decide_and_write(
     }
     let dialog = find_dialog(ctx, request, &clean).await?;
     let filtered = Filtered { clean, distilled, ttl, trust, review_status };
-    let mut wait = ModelWait::new(ctx.judge_wait);
-    let filtered = distiller::revise(ctx, request, filtered, &mut wait, &mut permit).await;
+    let mut wait = ModelWait::new(ctx.judge_wait, request, key, permit);
+    let filtered = distiller::revise(ctx, request, filtered, &mut wait).await;
     let (prepared, filter) = prepare(ctx, request, filtered, filter).await?;
     // Distilling may have uncovered a finding that markup hid from the first pass.
     let text = &prepared.text;
@@ -121,7 +121,8 @@ async fn decide_and_write(
 }
 
 /// Waits for a permit if the text may be too long for a record. The save keeps it until all is
-/// written, as its vector and its document keep the model and the database busy for some time.
+/// written, except while it waits for a chat model: its vector and its document keep the embedding
+/// model and the database busy for some time.
 async fn acquire_permit_if_large(request: &SaveRequest, key: FairnessKey) -> Option<SavePermit> {
     if request.text_bytes() <= CONTENT_MAX_CHARS {
         return None;

@@ -3,6 +3,7 @@
 
 use std::sync::OnceLock;
 
+use mc_contract::operations::prompt::SYSTEM_PROMPT;
 use mc_domain::{AuditAction, ProjectId};
 use mc_sgr::{InvalidSchema, Schema, SchemaSource};
 use mc_store::audit::{self, NewEvent};
@@ -46,6 +47,9 @@ pub async fn set(
     name: &str,
     file: &str,
 ) -> Result<(FoundSchema, bool), Error> {
+    if name == SYSTEM_PROMPT {
+        return Err(Error::ReservedSchema(name.to_owned()));
+    }
     // A maintainer sends the file, who would decide about quarantined texts as well.
     let mut filter = ContentFilter::new(&ctx.policy, ReviewStatus::Reviewed);
     let file = filter.filter_text(file);

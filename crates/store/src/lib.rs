@@ -49,8 +49,8 @@ pub use ingest::{docs, files, ingest_runs, repositories};
 pub use listener::Listener;
 pub use maintenance::{cleanup, consistency, exports, hygiene};
 pub use memory::{
-    bundles, chat_requests, citations, dialogs, duplicates, figures, records, sgr_schemas, ties,
-    usage, uses,
+    bundles, chat_requests, citations, dialogs, duplicates, figures, prompts, records, sgr_schemas,
+    ties, usage, uses,
 };
 pub use providers::{
     ci_results, deletion_candidates, doc_parts, integrations, pull_requests, task_comments, tasks,

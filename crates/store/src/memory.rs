@@ -7,6 +7,7 @@ pub mod citations;
 pub mod dialogs;
 pub mod duplicates;
 pub mod figures;
+pub mod prompts;
 pub mod records;
 pub mod sgr_schemas;
 pub mod ties;

@@ -13,6 +13,8 @@ pub(crate) enum ProjectPart {
     ChatBudget = 1,
     /// Its reasoning schemas.
     SgrSchemas = 2,
+    /// The versions of its system prompt.
+    Prompt = 3,
 }
 
 /// Locks a part of a project until the transaction ends. Statements after it see the changes of

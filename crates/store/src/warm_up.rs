@@ -71,6 +71,7 @@ fn unstored_bundle(project: ProjectId) -> NewBundle {
         principal: String::new(),
         session: None,
         is_control: false,
+        prompt_version: None,
         request: json!({}),
         confidence: 0.0,
         token_count: 0,

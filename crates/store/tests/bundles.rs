@@ -35,6 +35,7 @@ async fn bundle_is_stored_if_one_of_its_items_was_deleted() {
         principal: "somebody".into(),
         session: None,
         is_control: false,
+        prompt_version: None,
         request: json!({}),
         confidence: 1.0,
         token_count: 100,

@@ -107,6 +107,7 @@ async fn unfiltered_query_returns_rows_of_the_project_alone() {
             "save_outcomes",
             "client_sessions",
             "read_counts",
+            "dialog_outcomes",
         ];
         let is_curated = curated.contains(&table.as_str());
         let expected = if is_curated { 0 } else { expected };

@@ -172,6 +172,7 @@ async fn recall(db: &mut Watched) {
         principal: "dev".into(),
         session: Some(ClientSession { id: ClientSessionId::generate(), started_at: Utc::now() }),
         is_control: false,
+        prompt_version: None,
         request: serde_json::json!({}),
         confidence: 0.5,
         token_count: 100,

@@ -16,7 +16,7 @@ use mc_domain::policy::RetentionDays;
 use mc_embed::{Embedder, ProviderSettings, RuntimeSettings};
 use mc_indexer::protected::ProtectedDirectories;
 use mc_indexer::{history, source};
-use mc_jobs::{Embedding, IndexSettings, JobContext, JobSettings, SyncContext};
+use mc_jobs::{Embedding, IndexSettings, JobContext, JobSettings, PromptSettings, SyncContext};
 use mc_memory::MemoryContext;
 use mc_search::{ActiveModel, ActiveModels, SearchContext};
 use mc_store::hygiene::retention::{self, RetentionCategory};
@@ -257,7 +257,14 @@ impl TestApi {
         let ActiveModel { model, is_remote, .. } = self.state.memory.search.models.current();
         let embedding = Embedding { model, is_remote };
         let (store, settings) = (self.background().clone(), JobSettings::default());
-        JobContext { store, sync, embedding, chat: Arc::default(), settings }
+        JobContext {
+            store,
+            sync,
+            embedding,
+            chat: Arc::default(),
+            prompts: PromptSettings::default(),
+            settings,
+        }
     }
 
     async fn send(&self, method: &str, path: &str, body: Body) -> Answer {

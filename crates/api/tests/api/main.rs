@@ -27,6 +27,7 @@ mod people;
 mod poisoning;
 mod policy;
 mod projects;
+mod prompts;
 mod proposals;
 mod pull_requests;
 mod quarantine;

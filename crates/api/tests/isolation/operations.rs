@@ -16,6 +16,7 @@ mod integrations;
 mod memory;
 mod policy;
 mod projects;
+mod prompts;
 mod proposals;
 mod pull_requests;
 mod quarantine;
@@ -96,6 +97,9 @@ pub const OPERATIONS: &[(&str, Generator)] = &[
     ("delete_integration", integrations::remove),
     ("sync_integration", integrations::sync),
     ("list_connectors", integrations::connectors),
+    ("get_prompt", prompts::show),
+    ("list_prompt_versions", prompts::versions),
+    ("promote_prompt", prompts::decide),
     ("list_hygiene_runs", hygiene::reports),
     ("get_hygiene_run", hygiene::report),
     ("run_hygiene_task", hygiene::run),

@@ -132,6 +132,16 @@ Examples:
   memory-copilot sgr show bugfix --answer-schema
   memory-copilot sgr set hotfix.yaml --project shop";
 
+pub const AELP: &str = "\
+Examples:
+  memory-copilot aelp status --project shop
+  memory-copilot aelp diff --project shop
+  memory-copilot aelp run --dry-run --project shop
+  memory-copilot aelp set prompt.yaml --project shop
+  memory-copilot aelp promote --project shop
+
+docs/prompts.md explains the method, and when a version is promoted or rolled back.";
+
 pub const QUARANTINE: &str = "\
 Examples:
   memory-copilot quarantine list --project shop
@@ -185,7 +195,7 @@ mod tests {
             Some((command.get_name().to_owned(), help))
         });
         let helps: Vec<_> = helps.collect();
-        assert_eq!(helps.len(), 23);
+        assert_eq!(helps.len(), 24);
         for (name, help) in helps {
             let examples = help.lines().filter(|line| line.starts_with("  memory-copilot "));
             let mut count = 0;

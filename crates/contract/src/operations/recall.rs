@@ -128,6 +128,9 @@ pub struct RecallResponse {
     pub reason: Option<String>,
     /// The issue that the request named.
     pub task: Option<TaskSummary>,
+    /// Version of the team's system prompt that the caller has, to state in `POST /dialogs`; absent
+    /// if the project has only the built-in prompt.
+    pub prompt_version: Option<String>,
 }
 
 /// A fact, gotcha or rule.

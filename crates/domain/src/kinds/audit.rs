@@ -57,6 +57,14 @@ vocabularies! {
         SgrSchemaSet = "sgr_schema.set",
         /// A reasoning schema was deleted.
         SgrSchemaDeleted = "sgr_schema.deleted",
+        /// A person set a version of the system prompt.
+        PromptSet = "prompt.set",
+        /// A canary of a new version of the system prompt started.
+        PromptCanaryStarted = "prompt.canary_started",
+        /// A version of the system prompt was promoted.
+        PromptPromoted = "prompt.promoted",
+        /// A version of the system prompt was rolled back.
+        PromptRolledBack = "prompt.rolled_back",
         /// A user or a team got or lost a role.
         MemberChanged = "member.changed",
         /// A project was created.

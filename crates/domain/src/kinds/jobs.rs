@@ -45,6 +45,20 @@ vocabularies! {
         Embedding = "embedding",
         /// Deletes data that is older than the policy's retention.
         Retention = "retention",
+        /// Decides on a new version of the system prompt, or searches one.
+        Prompt = "prompt",
+    }
+
+    /// The state of a version of a system prompt.
+    PromptState, "state", {
+        /// A tenth of the developers get it.
+        Canary = "canary",
+        /// All others get it.
+        Current = "current",
+        /// Another version replaced it.
+        Superseded = "superseded",
+        /// It was taken back.
+        RolledBack = "rolled_back",
     }
 
     /// The decision about records whose expiry is suspended because too many expire at once.

@@ -5,6 +5,7 @@ mod limits;
 pub(super) mod server;
 
 use std::io::{self, ErrorKind};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
@@ -61,6 +62,8 @@ pub(super) struct Git {
     /// Repository that git may fetch. Without one, all transports are disabled, even if objects of
     /// a partial clone are missing.
     url: Option<Url>,
+    /// Index, in place of the repository's own.
+    index: Option<PathBuf>,
 }
 
 /// Returns the user that runs git on a copy of `url`; `None` for the service's.
@@ -101,6 +104,22 @@ impl Git {
         Ok(Self { user, ..Self::in_directory(directory) })
     }
 
+    /// Returns git that changes a checkout of this machine, as the owner of the directory. No git
+    /// of root changes files, so a service that runs as root needs a checkout of another user.
+    pub fn as_owner(directory: &Path) -> Result<Self, Error> {
+        let io = Error::io(directory);
+        let raised = raise_privileges();
+        let owner = std::fs::metadata(directory).map_err(io)?.uid();
+        drop(raised);
+        let user = UnprivilegedUser::of_owner(owner);
+        if user.is_none() && is_root() {
+            let reason = "the service runs as root, and the checkout belongs to root; give it to \
+                          another user with `chown -R`, since git never changes files as root";
+            return Err(Error::InvalidLocation(reason.into()));
+        }
+        Ok(Self { user, ..Self::in_directory(directory) })
+    }
+
     /// Returns git in a copy of a repository.
     pub fn in_copy(copy: &CopyDirectory) -> Self {
         Self { user: copy.user(), ..Self::in_directory(copy.path()) }
@@ -109,6 +128,21 @@ impl Git {
     /// Returns the user that runs git; `None` for the service's.
     pub fn user(&self) -> Option<UnprivilegedUser> {
         self.user
+    }
+
+    /// Adds settings.
+    pub fn with_settings(self, settings: Vec<String>) -> Self {
+        Self { settings, ..self }
+    }
+
+    /// Uses another index than the repository's.
+    pub fn with_index(self, index: PathBuf) -> Self {
+        Self { index: Some(index), ..self }
+    }
+
+    /// Returns that index.
+    pub fn index(&self) -> Option<&Path> {
+        self.index.as_deref()
     }
 
     /// Limits each file that git writes to about this many bytes.

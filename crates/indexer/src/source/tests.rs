@@ -15,6 +15,7 @@ use mc_domain::{Classified as _, ErrorKind};
 use super::*;
 use mc_sandbox::UnprivilegedUser;
 
+mod checkout;
 mod local;
 mod privileges;
 mod size;

@@ -7,7 +7,7 @@ use mc_contract::operations::hygiene::HygieneRun;
 use mc_crypto::{EncryptionKey, Encryptor};
 use mc_domain::{HygieneRunId, HygieneTask, ProjectId, RecordId, UserId};
 use mc_indexer::protected::ProtectedDirectories;
-use mc_jobs::{Embedding, JobContext, JobSettings, SyncContext};
+use mc_jobs::{Embedding, JobContext, JobSettings, PromptSettings, SyncContext};
 use mc_memory::normalize::content_hash;
 use mc_store::hygiene;
 use mc_store::testing::{execute, text, waiting_for_a_lock};
@@ -35,6 +35,11 @@ pub struct Fixture {
 impl Fixture {
     /// Starts workers for a project without data.
     pub async fn new() -> Self {
+        Self::with_prompts(PromptSettings::default()).await
+    }
+
+    /// Starts workers with these settings of system prompts.
+    pub async fn with_prompts(prompts: PromptSettings) -> Self {
         let db = TestDatabase::create().await;
         let project = db.project("shop").await.id;
         // Claims the keys of the schedules: otherwise the workers would make up for the last tick.
@@ -62,6 +67,7 @@ impl Fixture {
             sync,
             embedding,
             chat: Arc::default(),
+            prompts,
             settings,
         };
         let workers = mc_jobs::workers(db.store().clone(), &context);

@@ -9,6 +9,7 @@ mod expiry;
 mod exports;
 mod fixture;
 mod indexing;
+mod prompts;
 mod quality;
 mod retention;
 mod runs;

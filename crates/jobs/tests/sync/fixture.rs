@@ -11,7 +11,7 @@ use mc_contract::operations::integration::Integration;
 use mc_crypto::{EncryptionKey, Encryptor};
 use mc_domain::{Capability, IntegrationId, ProjectId, UserId};
 use mc_indexer::protected::ProtectedDirectories;
-use mc_jobs::{Embedding, JobContext, JobSettings, SyncContext, Timing};
+use mc_jobs::{Embedding, JobContext, JobSettings, PromptSettings, SyncContext, Timing};
 use mc_store::integrations::{self, NewIntegration};
 use mc_store::testing::{execute, text};
 use mc_store::vectors::Model;
@@ -145,6 +145,7 @@ impl Fixture {
             sync,
             embedding,
             chat: Arc::default(),
+            prompts: PromptSettings::default(),
             settings,
         }
     }

@@ -27,6 +27,7 @@ pub fn response(bundle: Bundle) -> RecallResponse {
         degraded: bundle.degraded,
         reason: bundle.reason,
         task: bundle.task,
+        prompt_version: bundle.prompt_version.map(|version| version.to_string()),
     }
 }
 

@@ -19,7 +19,8 @@ static LONG_WORK: LazyLock<FairQueue<FairnessKey>> = LazyLock::new(queue);
 /// would otherwise wait for a document, which may take a second.
 pub(crate) static SAVES: LazyLock<FairQueue<FairnessKey>> = LazyLock::new(queue);
 /// Permits for saves of a text that may be too long for a record, from the first step to the
-/// commit. Such a save also acquires permits of `SAVES`, always after its own.
+/// commit, except while they wait for a chat model. Such a save also acquires permits of `SAVES`,
+/// always after its own.
 pub(crate) static LARGE_SAVES: LazyLock<FairQueue<FairnessKey>> = LazyLock::new(queue);
 /// Permits for requests that prepare and write documents. Such a request also acquires permits of
 /// `LONG_WORK`, always after its own. No deadlock is possible, since no other work acquires two

@@ -97,6 +97,13 @@ pub fn statements(text: &str, mut mask: impl FnMut(&str) -> String) -> Vec<State
     ranked.map(|position| Statement { position, text: mask(&units[position].text) }).collect()
 }
 
+/// Returns the texts of statements as one text, in the order of the note.
+pub fn joined(statements: &[Statement]) -> String {
+    let mut sorted: Vec<_> = statements.iter().collect();
+    sorted.sort_by_key(|statement| statement.position);
+    sorted.iter().map(|statement| statement.text.as_str()).collect::<Vec<_>>().join("\n")
+}
+
 /// Returns the question about a note: with all of its `ranked` statements, or the first ones that
 /// fit into `max_bytes`. `None` if fewer than two fit.
 pub fn question(note: &Note<'_>, mut ranked: Vec<Statement>, max_bytes: usize) -> Option<Question> {

@@ -32,6 +32,7 @@ pub(super) fn enqueue(
         principal: request.principal.clone(),
         session: ctx.session,
         is_control: request.is_control,
+        prompt_version: bundle.prompt_version,
         request: query.request.clone(),
         confidence: bundle.confidence,
         token_count: i32::try_from(bundle.token_count).unwrap_or(i32::MAX),

@@ -6,15 +6,13 @@ use std::sync::Arc;
 use mc_chat::ModelRole;
 use mc_store::records::{self, Fingerprint};
 
+use super::SaveRequest;
 use super::model_wait::{ModelWait, end_in_background, model_for};
 use super::prepare::Filtered;
 use super::write::NEARNESS;
-use super::{SaveRequest, acquire_permit_if_large};
 use crate::chat::ProjectChat;
-use crate::content_filter::{
-    ContentFilter, FilterDecision, ReviewStatus, SavePermit, run_limited_save,
-};
-use crate::distill::model::{Note, Question, Selection, question, statements};
+use crate::content_filter::{ContentFilter, FilterDecision, ReviewStatus, run_limited_save};
+use crate::distill::model::{Note, Question, Selection, joined, question, statements};
 use crate::judge::reject;
 use crate::normalize::content_hash;
 use crate::simhash::simhash;
@@ -22,14 +20,11 @@ use crate::{Error, MemoryContext};
 
 /// Replaces the statement of a long text by the one that the model with the role `writer` selects,
 /// if it may be asked ([`model_for`]) and answers in the time that is left.
-///
-/// The save gives `permit` back meanwhile, so that no other large save waits for the model.
 pub(super) async fn revise(
     ctx: &MemoryContext,
     request: &SaveRequest,
     filtered: Filtered,
-    wait: &mut ModelWait,
-    permit: &mut Option<SavePermit>,
+    wait: &mut ModelWait<'_>,
 ) -> Filtered {
     if filtered.distilled.is_whole {
         return filtered;
@@ -38,10 +33,7 @@ pub(super) async fn revise(
     let Some(chat) = model_for(ctx, ModelRole::Writer, request, trust, status) else {
         return filtered;
     };
-    *permit = None;
-    let answer = wait.limit(ask(ctx, request, &filtered, chat)).await;
-    *permit = acquire_permit_if_large(request, ctx.fairness_key()).await;
-    match answer {
+    match wait.limit(Box::pin(ask(ctx, request, &filtered, chat))).await {
         Some(Ok(Some(selection))) => apply(ctx, request, filtered, selection).await,
         Some(Ok(None)) | None => filtered,
         Some(Err(error)) => {
@@ -91,7 +83,8 @@ async fn is_known(
     Ok(found.iter().flatten().any(|known| known.content_hash == *content_hash))
 }
 
-/// Builds the question on a blocking thread; `None` if the policy does not accept the statements.
+/// Builds the question on a blocking thread; `None` if the policy does not accept the statements,
+/// or masks more in all of them than in each.
 /// Removed markup may have hidden a secret or an instruction from the first pass.
 async fn question_about(
     ctx: &MemoryContext,
@@ -104,7 +97,10 @@ async fn question_about(
     let build = move || {
         let mut filter = ContentFilter::new(&policy, ReviewStatus::Unreviewed);
         let ranked = statements(&text, |statement| filter.filter_text(statement));
-        if filter.decision() != (FilterDecision::Accept { suspicious: false }) {
+        // A secret may be on several lines, which are one text without their markup only.
+        let text = joined(&ranked);
+        let is_masked = filter.filter_text(&text) == text;
+        if !is_masked || filter.decision() != (FilterDecision::Accept { suspicious: false }) {
             return None;
         }
         question(&Note { kind, title: title.as_deref() }, ranked, max_bytes)

@@ -6,9 +6,9 @@ use mc_chat::ModelRole;
 use mc_domain::{Classified, Trust, Visibility};
 use tokio::time::timeout;
 
-use super::SaveRequest;
+use super::{SaveRequest, acquire_permit_if_large};
 use crate::chat::ProjectChat;
-use crate::content_filter::ReviewStatus;
+use crate::content_filter::{FairnessKey, ReviewStatus, SavePermit};
 use crate::{Error, MemoryContext};
 
 /// Returns the project's chat models, if the one with this role may receive the note: it is
@@ -33,21 +33,39 @@ pub(super) fn model_for(
 }
 
 /// The time that a save may still wait for chat models: `judge.wait_ms` for all of them together.
-#[derive(Debug)]
-pub(super) struct ModelWait {
+pub(super) struct ModelWait<'a> {
     left: Duration,
+    request: &'a SaveRequest,
+    key: FairnessKey,
+    permit: Option<SavePermit>,
 }
 
-impl ModelWait {
-    pub fn new(limit: Duration) -> Self {
-        Self { left: limit }
+impl<'a> ModelWait<'a> {
+    /// Creates the wait of a save, with its permit if it is large.
+    pub fn new(
+        limit: Duration,
+        request: &'a SaveRequest,
+        key: FairnessKey,
+        permit: Option<SavePermit>,
+    ) -> Self {
+        Self { left: limit, request, key, permit }
     }
 
-    /// Waits for an answer; `None` if it does not arrive in the time that is left.
+    /// Waits for an answer; `None` if it does not arrive in the time that is left. A large save
+    /// gives its permit back meanwhile, so that no other one waits for the models of this one.
     pub async fn limit<T>(&mut self, answer: impl Future<Output = T>) -> Option<T> {
         if self.left.is_zero() {
             return None;
         }
+        let is_large = self.permit.take().is_some();
+        let answer = self.limit_time(answer).await;
+        if is_large {
+            self.permit = acquire_permit_if_large(self.request, self.key).await;
+        }
+        answer
+    }
+
+    async fn limit_time<T>(&mut self, answer: impl Future<Output = T>) -> Option<T> {
         let started = Instant::now();
         let answer = timeout(self.left, answer).await.ok();
         // Timers are rounded, so a wait that ended by its limit may seem shorter.
@@ -77,11 +95,14 @@ pub(super) fn may_pass(error: &Error) -> bool {
 mod tests {
     use std::future::{pending, ready};
 
+    use mc_domain::{ProjectId, RecordKind};
+
     use super::*;
 
     #[tokio::test]
     async fn all_models_share_one_limit() {
-        let mut wait = ModelWait::new(Duration::from_millis(50));
+        let request = SaveRequest::new(ProjectId::generate(), "ann", RecordKind::Fact, "short");
+        let mut wait = ModelWait::new(Duration::from_millis(50), &request, None, None);
         assert_eq!(wait.limit(ready(1)).await, Some(1));
         assert_eq!(wait.limit(pending::<()>()).await, None);
         assert_eq!(wait.limit(ready(2)).await, None, "no time is left");

@@ -34,13 +34,13 @@ impl Opinion {
 
 /// Asks the model with the role `judge` about a save, if it may be asked ([`model_for`]) and time
 /// is left.
-pub(super) async fn ask(ctx: &MemoryContext, save: &Save, wait: &mut ModelWait) -> Opinion {
+pub(super) async fn ask(ctx: &MemoryContext, save: &Save, wait: &mut ModelWait<'_>) -> Opinion {
     let Save { request, prepared, .. } = save;
     let (trust, status) = (prepared.trust, prepared.review_status);
     let Some(chat) = model_for(ctx, ModelRole::Judge, request, trust, status) else {
         return Opinion::NotAsked;
     };
-    match wait.limit(of_save(chat, save)).await {
+    match wait.limit(Box::pin(of_save(chat, save))).await {
         Some(Ok(opinion)) => opinion,
         Some(Err(error)) => {
             tracing::warn!(

@@ -16,6 +16,7 @@ mod model_distiller;
 mod model_judge;
 mod named_issues;
 mod paths;
+mod prompts;
 mod recalling;
 mod reviewing;
 mod save_reports;

@@ -241,25 +241,49 @@ async fn distiller_and_judge_share_one_wait() {
     assert_eq!(job_count(&world).await, "1", "it is judged later");
 }
 
-/// As many saves wait for the model as there are cores, which is more than may be large at once.
+/// More saves wait for each model than may be large at once.
 #[tokio::test(flavor = "multi_thread")]
 async fn large_saves_do_not_wait_for_models_of_each_other() {
+    let count = std::thread::available_parallelism().unwrap().get() + 1;
+    for awaits_distiller in [true, false] {
+        let world = World::new().await;
+        let server = ModelServer::start(move |request| {
+            let is_awaited = is_for_distiller(request) == awaits_distiller;
+            keep().after(if is_awaited { Duration::from_mins(1) } else { Duration::ZERO })
+        });
+        let server = server.await;
+        let models = chat_models(&server, &["judge", "writer"]);
+        let ctx = world.member().await.with_chat_models(models, LONG);
+        let saves = (0..count).map(|number| {
+            let (ctx, note) = (ctx.clone(), world.note(&long_text(&format!("city{number}x"))));
+            async move { save(&ctx, &note).await }
+        });
+        let saves = tokio::spawn(join_all(saves));
+        let awaited = || {
+            let requests = server.requests();
+            requests.iter().filter(|r| is_for_distiller(r) == awaits_distiller).count()
+        };
+        let all_asked = async {
+            while awaited() < count {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        };
+        timeout(LONG, all_asked).await.expect("all of them ask at the same time");
+        saves.abort();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn secret_on_several_quoted_lines_is_not_sent_to_the_distiller() {
     let world = World::new().await;
-    let server = ModelServer::start(|_| answer(&[70], 0).after(Duration::from_mins(1))).await;
+    let server = ModelServer::start(select_days).await;
     let ctx = distilled(&world, &server, LONG).await;
-    let count = std::thread::available_parallelism().unwrap().get().clamp(2, 16);
-    let saves = (0..count).map(|number| {
-        let (ctx, note) = (ctx.clone(), world.note(&long_text(&format!("city{number}x"))));
-        async move { save(&ctx, &note).await }
-    });
-    let saves = tokio::spawn(join_all(saves));
-    let all_asked = async {
-        while server.requests().len() < count {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-    };
-    timeout(LONG, all_asked).await.expect("all of them ask at the same time");
-    saves.abort();
+    let begin = ["-----BEGIN RSA ", "PRIVATE KEY-----"].concat();
+    let body = "> MIIEpAIBAAKCAQEAx7Wm3vYq0v9KQyUu5nXo8bXQeVh2c1aJfWq3m2l0s9t8r7e6";
+    let text = format!("> {begin}\n{body}\n{body}\n\n{}", long_text("Lyon"));
+    saved(&ctx, &world.note(&text)).await;
+    let sent: String = server.requests().iter().map(ModelRequest::prompt).collect();
+    assert!(!sent.contains("MIIEpAIBAAKCAQEA"), "{sent}");
 }
 
 /// The worst model obeys a note. Even so, it only selects among the statements of the note.

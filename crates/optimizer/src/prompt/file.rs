@@ -19,8 +19,14 @@ pub struct PromptFile {
     pub version: u32,
     /// Day of the version, as `2026-11-29`.
     pub date: String,
+    /// Version that was in use before; none for the first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<u32>,
     /// How well the version is known to work.
     pub quality: Quality,
+    /// Changes from the parent, as a unified diff.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub diff: String,
     /// The prompt.
     pub prompt: Prompt,
 }

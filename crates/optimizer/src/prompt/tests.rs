@@ -27,6 +27,8 @@ fn a_file_is_readable_and_keeps_its_order() {
         project: "billing".to_owned(),
         version: 7,
         date: "2026-11-29".to_owned(),
+        parent: Some(6),
+        diff: Prompt::default().diff(&prompt()),
         quality: Quality {
             label: QualityLabel::BetterOffline,
             gain: Some(0.12),
@@ -38,12 +40,22 @@ fn a_file_is_readable_and_keeps_its_order() {
 project: billing
 version: 7
 date: 2026-11-29
+parent: 6
 quality:
   label: better_offline
   gain: 0.12
   interval:
   - 0.05
   - 0.19
+diff: |
+  @@ -1,2 +1,7 @@
+   instructions:
+  +[tests] Run the tests before you finish.
+  +[scope] Change only the files of the task.
+  +  Ask before a larger change.
+   examples:
+  +[retry] Task: retry a webhook.
+  +  Answer: use the existing backoff.
 prompt:
   instructions:
   - id: tests

@@ -32,7 +32,7 @@ pub const FINDINGS_MAX: usize = 200;
 pub struct Outcome {
     /// Counts by name.
     pub counts: BTreeMap<&'static str, u64>,
-    /// The first findings: ids and reasons, never content of records.
+    /// The first findings: ids and reasons. Only the prompts that a search tested have texts.
     pub findings: Vec<Value>,
 }
 
@@ -99,15 +99,20 @@ pub async fn request(
     Ok(id)
 }
 
-/// Requests a task in every project, except where the policy sets its action to `off`. Does nothing
+/// Requests a task in every project, except where the policy sets its action to `off`; a running
+/// canary of a system prompt is looked after in any case. Does nothing
 /// if it was called with this `key` before. Returns the number of projects.
 pub async fn request_everywhere(tx: &mut Tx, task: HygieneTask, key: &str) -> Result<usize> {
     if !jobs::claim_idempotency_key(tx, JOB, key).await? {
         return Ok(0);
     }
     let projects = sqlx::query_scalar!(
-        "select id from projects where policy #>> array['hygiene', $1::text] is distinct from 'off'
-         order by id",
+        "select p.id from projects p
+         where p.policy #>> array['hygiene', $1::text] is distinct from 'off'
+             -- A running canary must end.
+             or $1 = 'prompt' and exists (select from prompt_versions v
+                 where v.project_id = p.id and v.state = 'canary')
+         order by p.id",
         action_setting(task)
     )
     .fetch_all(&mut *tx.0)
@@ -124,6 +129,7 @@ const fn action_setting(task: HygieneTask) -> Option<&'static str> {
     match task {
         HygieneTask::Duplicates => Some("duplicates"),
         HygieneTask::Quality => Some("unused_records"),
+        HygieneTask::Prompt => Some("prompt"),
         HygieneTask::Expiry
         | HygieneTask::Citations
         | HygieneTask::Reindex

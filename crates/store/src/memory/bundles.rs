@@ -26,6 +26,8 @@ pub struct NewBundle {
     pub session: Option<ClientSession>,
     /// Whether the recall is of a control group: the caller shows it to no model.
     pub is_control: bool,
+    /// Version of the system prompt that the caller has.
+    pub prompt_version: Option<i32>,
     /// The sanitized request.
     pub request: serde_json::Value,
     /// Confidence of the result, 0 to 1.
@@ -91,12 +93,12 @@ async fn insert_rows(
     Ok(sqlx::query_scalar!(
         r#"with kept as (
              insert into bundles (id, project_id, principal, request, confidence, token_count,
-                 degraded, user_id, session_id, is_control)
+                 degraded, user_id, session_id, is_control, prompt_version)
              select new.id, p.id, new.principal, new.request, new.confidence, new.token_count,
-                 new.degraded, $6, new.session_id, new.is_control
+                 new.degraded, $6, new.session_id, new.is_control, new.prompt_version
              from projects p, jsonb_to_recordset($2) as new (
                  id uuid, principal text, request jsonb, confidence real, token_count int,
-                 degraded text[], session_id uuid, is_control boolean)
+                 degraded text[], session_id uuid, is_control boolean, prompt_version int)
              where p.id = $1
              on conflict (id) do nothing returning id, session_id, is_control),
          session as (
@@ -162,6 +164,7 @@ fn row(bundle: &NewBundle) -> Value {
         "session_id": bundle.session.map(|session| session.id),
         "session_started_at": bundle.session.map(|session| session.started_at),
         "is_control": bundle.is_control,
+        "prompt_version": bundle.prompt_version,
     })
 }
 

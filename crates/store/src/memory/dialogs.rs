@@ -81,7 +81,7 @@ pub async fn put(tx: &mut Tx, project: ProjectId, dialog: &NewDialog<'_>) -> Res
         .iter()
         .map(|m| serde_json::json!({ "role": m.role, "content": m.content.as_str() }))
         .collect();
-    tx.has_changed(sqlx::query!(
+    let is_put = tx.has_changed(sqlx::query!(
         "insert into dialogs (id, project_id, task_id, developer, messages, distilled, saved_by,
              is_searchable, outcome, prompt_version, sgr_schema, sgr_answer)
          values ($1, $2, $3, $4, $5, $6, $7, $9, $10, $11, $12, $13)
@@ -110,6 +110,28 @@ pub async fn put(tx: &mut Tx, project: ProjectId, dialog: &NewDialog<'_>) -> Res
         dialog.prompt_version.map(Sanitized::as_str),
         dialog.answer.map(|answer| answer.schema.as_str()),
         dialog.answer.map(NewAnswer::to_json)
+    ));
+    if !is_put.await? {
+        return Ok(false);
+    }
+    if dialog.outcome.is_some() || dialog.prompt_version.is_some() {
+        put_outcome(tx, dialog.id).await?;
+    }
+    Ok(true)
+}
+
+/// Records the outcome of a dialog that states a version of the system prompt, unless the same was
+/// reported before. Nobody reports for others: a dialog that a maintainer releases from quarantine
+/// has no outcome here.
+async fn put_outcome(tx: &mut Tx, dialog: DialogId) -> Result<()> {
+    tx.run(sqlx::query!(
+        "insert into dialog_outcomes (project_id, dialog_id, user_id, prompt_version, outcome)
+         select d.project_id, d.id, d.saved_by, d.prompt_version::int, d.outcome from dialogs d
+         where d.id = $1 and d.saved_by = $2 and d.outcome is not null
+             and d.prompt_version ~ '^[0-9]{1,9}$'
+         on conflict do nothing",
+        dialog.0,
+        tx.principal().map(|user| user.0)
     ))
     .await
 }

@@ -114,11 +114,19 @@ pub(crate) async fn prune(tx: &mut Tx, project: ProjectId, days: u16) -> Result<
            sessions as (
                delete from client_sessions where project_id = $1
                    and started_at < now() - make_interval(days => $2) returning 1),
+           outcomes as (
+               delete from dialog_outcomes o where o.project_id = $1
+                   and o.reported_at < now() - make_interval(days => $2)
+                   -- A running canary is decided by all of its outcomes.
+                   and not exists (
+                       select from prompt_versions v where v.project_id = $1
+                           and v.state = 'canary' and v.created_at <= o.reported_at)
+               returning 1),
            chats as (
                delete from chat_requests where project_id = $1
                    and started_at < now() - make_interval(days => $2) returning 1)
            select (select count(*) from saves) + (select count(*) from sessions)
-               + (select count(*) from chats) as "count!""#,
+               + (select count(*) from outcomes) + (select count(*) from chats) as "count!""#,
         project.0,
         i32::from(days)
     )
@@ -135,8 +143,11 @@ pub async fn erase(tx: &mut Tx, project: ProjectId, user: UserId) -> Result<Eras
         r#"with saves as (
                delete from save_outcomes where project_id = $1 and user_id = $2 returning 1),
            sessions as (
-               delete from client_sessions where project_id = $1 and user_id = $2 returning 1)
-           select (select count(*) from saves) + (select count(*) from sessions) as "count!""#,
+               delete from client_sessions where project_id = $1 and user_id = $2 returning 1),
+           outcomes as (
+               delete from dialog_outcomes where project_id = $1 and user_id = $2 returning 1)
+           select (select count(*) from saves) + (select count(*) from sessions)
+               + (select count(*) from outcomes) as "count!""#,
         project.0,
         user.0
     )

@@ -75,6 +75,11 @@ values (:project, gen_random_uuid(), 'search', now(), 1);
 insert into chat_requests (id, project_id, model, role, reserved_tokens)
 values (gen_random_uuid(), :project, 'm', 'judge', 1);
 insert into sgr_schemas (project_id, name, source) values (:project, 'bugfix', 'secret: step');
+insert into prompt_versions (project_id, version, prompt, state, quality)
+values (:project, :n, '{"instructions": [{"id": "a", "text": "secret"}], "examples": []}', 'current',
+    '{"label": "unmeasured"}');
+insert into dialog_outcomes (project_id, dialog_id, user_id, prompt_version, outcome)
+select project_id, id, gen_random_uuid(), 1, 'succeeded' from dialogs where project_id = :project;
 insert into pull_request_file_lists (pull_request_id, project_id, head_sha)
 select id, project_id, 'a' from pull_requests where project_id = :project;
 insert into pull_request_files (pull_request_id, project_id, path, status, diff)

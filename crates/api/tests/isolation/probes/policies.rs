@@ -46,7 +46,7 @@ pub const CHANGED_ONLY: [&str; 2] = ["webhook_deliveries", "duplicate_clusters"]
 /// Tables with usage data: persons see their own rows, and maintainers all. The service adds rows
 /// of its user alone, and nothing changes one. Counts of reads are not deleted before the audit has
 /// them.
-const USAGE: [&str; 3] = ["save_outcomes", "client_sessions", "read_counts"];
+const USAGE: [&str; 4] = ["save_outcomes", "client_sessions", "read_counts", "dialog_outcomes"];
 /// Tables with private data: `private_to` has the owner of a row.
 const PRIVATE: [&str; 7] = [
     "memory_records",
@@ -339,7 +339,9 @@ async fn writes(
             "change" | "remove" | "move" if is_fixed || table == "audit_events" => state == "42501",
             "change" | "move" if USAGE.contains(&table) => state == "42501",
             "remove" if CHANGED_ONLY.contains(&table) => state == "42501",
-            "remove" if matches!(table, "read_counts" | "chat_requests") => state == "42501",
+            "remove" if matches!(table, "read_counts" | "chat_requests" | "prompt_versions") => {
+                state == "42501"
+            }
             // The team's records among them are for people to take out.
             "remove" if table == "memory_records" && role == Some(Rank::Agent) => state == "42501",
             "decide" => match role {
@@ -418,7 +420,7 @@ fn least_role(table: &str) -> Rank {
     match table {
         _ if MANAGED.contains(&table) => Rank::Admin,
         "quarantine_items" | "webhooks" | "webhook_deliveries" | "integrations"
-        | "hygiene_runs" | "sgr_schemas" => Rank::Maintainer,
+        | "hygiene_runs" | "sgr_schemas" | "prompt_versions" => Rank::Maintainer,
         _ if USAGE.contains(&table) => Rank::Maintainer,
         "duplicate_clusters" | "task_comments" => Rank::Member,
         _ => Rank::Agent,
@@ -432,7 +434,9 @@ fn least_role_to_add(table: &str) -> Rank {
         "bundles" | "bundle_items" | "audit_events" => Rank::Viewer,
         // Data of the team.
         "memory_records" | "task_comments" => Rank::Member,
-        "webhooks" | "integrations" | "hygiene_runs" | "sgr_schemas" => Rank::Maintainer,
+        "webhooks" | "integrations" | "hygiene_runs" | "sgr_schemas" | "prompt_versions" => {
+            Rank::Maintainer
+        }
         // Who makes a project has no role on it yet: the database does that by a function.
         _ if MANAGED[1..].contains(&table) => Rank::Admin,
         _ => Rank::Agent,

@@ -411,6 +411,19 @@ fn used(rows: &mut Rows, project: &Project) {
         row![p, format!("own-{n}"), sgr_schema(n, &one.mark)]
     });
     rows.each(
+        "prompt_versions (project_id, version, prompt, state, quality)",
+        &project.bundles[..1],
+        |_, Thing { mark, .. }| {
+            let prompt = json!({"instructions": [{"id": "own", "text": mark}], "examples": []});
+            row![p, Plain(1), prompt, "current", json!({"label": "unmeasured"})]
+        },
+    );
+    rows.each(
+        "dialog_outcomes (project_id, dialog_id, user_id, prompt_version, outcome)",
+        &project.dialogs,
+        |_, Thing { id, .. }| row![p, *id, user, Plain(1), "succeeded"],
+    );
+    rows.each(
         "ingest_runs (id, project_id, repository_id, status, files_total, last_error)",
         &project.runs,
         |n, Thing { id, mark, .. }| {

@@ -58,15 +58,12 @@ pub async fn run(
     let evaluation = Evaluation { remote, args, writer, scorer };
     let answering = stream::iter(&questions).map(|question| evaluation.outcome(question));
     let outcomes: Vec<_> = answering.buffered(CONCURRENCY).try_collect().await?;
-    let report = report::json(&evaluation, &outcomes)?;
-    format.print(&report, report::text);
     let failures: Vec<_> = outcomes.iter().filter_map(|outcome| outcome.failure.as_ref()).collect();
-    match failures.first() {
-        Some(first) if failures.len() == outcomes.len() => {
-            bail!("no question was answered; the first request failed: {}", first.error)
-        }
-        _ => Ok(()),
+    if let Some(first) = failures.first().filter(|_| failures.len() == outcomes.len()) {
+        bail!("no question was answered; the first request failed: {}", first.error);
     }
+    format.print(&report::json(&evaluation, &outcomes)?, report::text);
+    Ok(())
 }
 
 fn selected(args: &EvalHelpArgs, needs_phrases: bool) -> Result<Vec<Question>> {
@@ -137,7 +134,7 @@ impl Evaluation<'_> {
         outcome.bundle = Some(Bundle {
             is_empty: !recalled["reason"].is_null(),
             is_degraded: !list(recalled, "degraded").is_empty(),
-            facts: question.expected.iter().filter_map(|fact| fact.has_phrase_in(&text)).collect(),
+            facts: question.expected.iter().map(|fact| fact.has_phrase_in(&text)).collect(),
         });
         let usage = &mut outcome.usage;
         let without = writer::answer(self.writer, question, None, &mut usage.without).await;

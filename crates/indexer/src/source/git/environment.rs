@@ -79,6 +79,9 @@ impl Git {
             // A lazy fetch starts a second git, which cannot share the connection.
             .env("GIT_NO_LAZY_FETCH", if protocol == "https" { "0" } else { "1" })
             .env("LC_ALL", "C");
+        if let Some(index) = &self.index {
+            command.env("GIT_INDEX_FILE", index);
+        }
     }
 }
 

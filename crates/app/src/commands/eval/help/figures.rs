@@ -40,8 +40,8 @@ pub struct Difference {
     pub low: f64,
     /// Upper bound of the interval.
     pub high: f64,
-    /// One-sided p-value of a sign-flip test: how likely such a gain is if the bundle makes no
-    /// difference.
+    /// One-sided p-value of a sign-flip test: how likely a gain of at least this size is if the
+    /// bundle makes no difference. Near 1, a loss is likely.
     pub p: f64,
 }
 

@@ -11,7 +11,7 @@ use super::questions::Question;
 pub struct Outcome<'a> {
     /// The question.
     pub question: &'a Question,
-    /// Facts that the answers state; none of a question that failed.
+    /// Facts that the answers state; they mean nothing for a question that failed.
     pub stated: Sides<Stated>,
     /// The answers so far.
     pub answers: Sides<Option<String>>,
@@ -32,8 +32,8 @@ pub struct Bundle {
     pub is_empty: bool,
     /// Whether a step of the recall was skipped.
     pub is_degraded: bool,
-    /// For each fact with phrases, whether the bundle has one of them.
-    pub facts: Vec<bool>,
+    /// For each fact, whether the bundle has one of its phrases; `None` for a fact without phrases.
+    pub facts: Vec<Option<bool>>,
 }
 
 /// A request that failed.
@@ -83,11 +83,14 @@ impl<'a> Outcome<'a> {
         }
     }
 
-    /// Records a failure. No answer of the question counts: the sides would not be comparable.
+    /// Records a failure. The question is in no figure: its sides are not comparable.
     pub fn fail(&mut self, failure: Failed) {
-        for stated in [&mut self.stated.without, &mut self.stated.with] {
-            stated.fill(false);
-        }
         self.failure = Some(failure);
+    }
+
+    /// Returns whether the answer without the bundle states a fact that the one with it does not.
+    pub fn is_worse(&self) -> bool {
+        let facts = self.stated.without.iter().zip(&self.stated.with);
+        self.failure.is_none() && facts.into_iter().any(|(without, with)| *without && !with)
     }
 }

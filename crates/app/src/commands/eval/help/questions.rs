@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use mc_contract::list::{Symbols, limited_nonempty, optional_nonempty};
 use mc_contract::text::{FreeText, QueryText, RepositoryPath, ShortText};
+use mc_sanitizer::mask;
 use regex::{Regex, RegexBuilder};
 use serde::de::{DeserializeOwned, Error as _, IgnoredAny};
 use serde::{Deserialize, Deserializer};
@@ -57,7 +58,10 @@ pub struct Fact {
 
 /// A phrase that is found whatever its case and its white space, as whole words.
 #[derive(Debug, Clone)]
-pub struct Phrase(Regex);
+pub struct Phrase {
+    text: String,
+    regex: Regex,
+}
 
 impl Phrase {
     fn new(text: &str) -> Result<Self, String> {
@@ -68,12 +72,13 @@ impl Phrase {
         // Half boundaries, since a phrase may start or end with a sign: `--force`, `C++`.
         let pattern = format!(r"\b{{start-half}}{}\b{{end-half}}", words.join(r"\s+"));
         let regex = RegexBuilder::new(&pattern).case_insensitive(true).build();
-        regex.map(Self).map_err(|_| "is too long for a phrase".to_owned())
+        let regex = regex.map_err(|_| "is too long for a phrase".to_owned())?;
+        Ok(Self { text: text.to_owned(), regex })
     }
 
     /// Returns whether a text has the phrase.
     pub fn is_in(&self, text: &str) -> bool {
-        self.0.is_match(text)
+        self.regex.is_match(text)
     }
 }
 
@@ -81,6 +86,25 @@ impl<'de> Deserialize<'de> for Phrase {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = ShortText::deserialize(deserializer)?;
         Self::new(text.as_str()).map_err(D::Error::custom)
+    }
+}
+
+impl Question {
+    /// Checks that no fact has a secret or personal data: answers are masked, so it would never be
+    /// found, or any other value in its place would be.
+    fn check_masks(&self) -> Result<()> {
+        for (number, fact) in (1..).zip(&self.expected) {
+            let phrases = fact.any_of.iter().flatten().map(|phrase| phrase.text.as_str());
+            for text in std::iter::once(fact.fact.as_str()).chain(phrases) {
+                ensure!(
+                    mask(text).text.as_str() == text,
+                    "{}, fact {number}: it has a secret or personal data, which the memory never \
+                     holds; take it out",
+                    self.place
+                );
+            }
+        }
+        Ok(())
     }
 }
 
@@ -110,10 +134,11 @@ pub fn read(path: &Path, needs_phrases: bool) -> Result<Vec<Question>> {
             let _: Vec<PhrasesOnly> = format.parse(&file, &text).context(NO_PHRASES)?;
         }
         let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        questions.extend((1..).zip(parsed).map(|(number, question)| Question {
-            place: format!("{name}, question {number}"),
-            ..question
-        }));
+        for (number, question) in (1..).zip(parsed) {
+            let question = Question { place: format!("{name}, question {number}"), ..question };
+            question.check_masks()?;
+            questions.push(question);
+        }
     }
     ensure!(!questions.is_empty(), "{} has no questions", path.display());
     let count = questions.len();

@@ -5,7 +5,7 @@ use mc_chat::{ChatModel, Usage};
 use serde_json::{Value, json};
 
 use super::Evaluation;
-use super::figures::{Figures, Sides, found};
+use super::figures::{Figures, Sides};
 use super::outcome::{Bundle, Outcome};
 use super::scorer::Scorer;
 use crate::output::{list, number, one_line, table, text as field};
@@ -19,10 +19,12 @@ const EXCERPT_CHARS: usize = 80;
 pub fn json(evaluation: &Evaluation<'_>, outcomes: &[Outcome<'_>]) -> Result<Value> {
     let stated: Vec<_> = outcomes
         .iter()
+        .filter(|outcome| outcome.failure.is_none())
         .map(|outcome| Sides { without: &outcome.stated.without, with: &outcome.stated.with })
         .collect();
-    let figures = Figures::of(&stated).context("the set has no questions")?;
+    let figures = Figures::of(&stated).context("no question was answered")?;
     let mut report = serde_json::to_value(figures)?;
+    report["asked"] = json!(outcomes.len());
     report["project"] = json!(evaluation.args.project.project);
     let writer = evaluation.writer;
     report["writer"] = json!(writer.name());
@@ -42,7 +44,7 @@ pub fn json(evaluation: &Evaluation<'_>, outcomes: &[Outcome<'_>]) -> Result<Val
         }
     };
     report["bundles"] = bundles(outcomes);
-    report["worse"] = outcomes.iter().filter(|outcome| is_worse(outcome)).map(place).collect();
+    report["worse"] = outcomes.iter().filter(|outcome| outcome.is_worse()).map(place).collect();
     report["failed"] =
         outcomes.iter().filter(|outcome| outcome.failure.is_some()).map(place).collect();
     report["results"] = outcomes.iter().map(result).collect();
@@ -59,7 +61,8 @@ fn add_costs(of: &mut Value, usage: Usage, model: &ChatModel) {
 fn bundles(outcomes: &[Outcome<'_>]) -> Value {
     let bundles: Vec<&Bundle> =
         outcomes.iter().filter_map(|outcome| outcome.bundle.as_ref()).collect();
-    let facts: Vec<bool> = bundles.iter().flat_map(|bundle| bundle.facts.iter().copied()).collect();
+    let facts: Vec<bool> =
+        bundles.iter().flat_map(|bundle| bundle.facts.iter().flatten().copied()).collect();
     json!({
         "recalled": bundles.len(),
         "empty": bundles.iter().filter(|bundle| bundle.is_empty).count(),
@@ -67,10 +70,6 @@ fn bundles(outcomes: &[Outcome<'_>]) -> Value {
         "facts_with_phrases": facts.len(),
         "facts_with_phrases_in_bundle": facts.iter().filter(|is_found| **is_found).count(),
     })
-}
-
-fn is_worse(outcome: &Outcome<'_>) -> bool {
-    found(&outcome.stated.with) < found(&outcome.stated.without)
 }
 
 fn place(outcome: &Outcome<'_>) -> Value {
@@ -83,6 +82,7 @@ fn result(outcome: &Outcome<'_>) -> Value {
         "question": outcome.question.text,
         "facts": outcome.question.expected.iter().map(|fact| &fact.fact).collect::<Vec<_>>(),
         "stated": outcome.stated,
+        "in_bundle": outcome.bundle.as_ref().map(|bundle| &bundle.facts),
         "answers": outcome.answers,
         "failure": outcome.failure,
     })
@@ -109,16 +109,13 @@ pub fn text(report: &Value) -> String {
     let table = table(header, &rows, |(name, [without, with])| {
         [(*name).to_owned(), without.clone(), with.clone()]
     });
-    let mut lines = vec![table, String::new(), difference(report), bundle_line(report)];
+    let answered =
+        format!("{} of {} questions were answered.", report["questions"], report["asked"]);
+    let mut lines = vec![table, String::new(), answered, difference(report), bundle_line(report)];
     lines.push(format!("{} wrote the answers. {}", field(report, "writer"), scorer(report)));
-    for (name, title) in [
-        ("worse", "Worse with the bundle:"),
-        (
-            "failed",
-            "Failed, so without \
-        facts on both sides:",
-        ),
-    ] {
+    for (name, title) in
+        [("worse", "Worse with the bundle:"), ("failed", "Failed, and in no figure:")]
+    {
         let named = listed(report, name);
         if !named.is_empty() {
             lines.extend([String::new(), title.to_owned()]);
@@ -136,7 +133,8 @@ fn difference(report: &Value) -> String {
     let p = report["difference"]["p"].as_f64().unwrap_or_default();
     let few = if number(report, "questions") < FEW_QUESTIONS {
         format!(
-            "\nFewer than {FEW_QUESTIONS} questions: the interval is narrower than the uncertainty."
+            "\nFewer than {FEW_QUESTIONS} questions: the true value is outside the interval more \
+             often than in 5 % of the cases."
         )
     } else {
         String::new()
@@ -200,6 +198,10 @@ fn share(value: &Value) -> String {
     value.as_f64().map_or_else(String::new, |share| format!("{:.1} %", 100.0 * share))
 }
 
+/// Returns the cost; without a configured price, it is unknown.
 fn cost(of: &Value) -> String {
-    format!("{:.4}", of["cost"].as_f64().unwrap_or_default())
+    match of["cost"].as_f64().unwrap_or_default() {
+        0.0 => "unknown".to_owned(),
+        cost => format!("{cost:.4}"),
+    }
 }

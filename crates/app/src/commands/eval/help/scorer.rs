@@ -33,7 +33,7 @@ static ANSWER: LazyLock<Arc<JsonAnswer>> = LazyLock::new(|| {
 pub enum Scorer<'a> {
     /// The phrases of the facts.
     Phrases,
-    /// A model, which does not learn whether the answer was written with the bundle.
+    /// A model, which is not told whether the answer was written with the bundle.
     Model(&'a ChatModel),
 }
 
@@ -55,12 +55,20 @@ impl Scorer<'_> {
         *usage = *usage + spent;
         match completion {
             Ok(Completion { content: Content::Json(verdict), .. }) => {
-                read(&verdict, question.expected.len())
+                read(&verdict, question.expected.len()).map_err(|error| defect(model, &error))
             }
-            Ok(Completion { content: Content::Text(_), .. }) => Err("it is no JSON".to_owned()),
+            Ok(Completion { content: Content::Text(_), .. }) => {
+                Err(defect(model, "text in place of JSON"))
+            }
             Err(failure) => Err(failure.to_string()),
         }
     }
+}
+
+/// Returns the error of an answer that can't be used.
+fn defect(model: &ChatModel, defect: &str) -> String {
+    let (model, defect) = (model.name().to_owned(), defect.to_owned());
+    mc_chat::Error::BadAnswer { model, defect }.to_string()
 }
 
 fn request(question: &Question, answer: &str) -> ChatRequest {
@@ -96,8 +104,8 @@ fn read(verdict: &Value, count: usize) -> Result<Vec<bool>, String> {
         let mut found = verdict.facts.iter().filter(|fact| (fact.fact - number as f64).abs() < 0.5);
         match (found.next(), found.next()) {
             (Some(only), None) => Ok(only.is_stated),
-            (None, _) => Err(format!("the model left out fact {number}")),
-            _ => Err(format!("the model named fact {number} more than once")),
+            (None, _) => Err(format!("an answer without fact {number}")),
+            _ => Err(format!("an answer with fact {number} more than once")),
         }
     };
     (1..=count).map(of).collect()
@@ -125,7 +133,7 @@ mod tests {
         let of = |facts: &[Value]| read(&json!({ "facts": facts }), 2);
         assert_eq!(of(&[fact(2.0, true), fact(1.0, false)]), Ok(vec![false, true]));
         assert_eq!(of(&[fact(1.0, true), fact(2.0, true), fact(9.0, true)]), Ok(vec![true; 2]));
-        assert!(of(&[fact(1.0, true)]).unwrap_err().contains("left out fact 2"));
+        assert!(of(&[fact(1.0, true)]).unwrap_err().contains("without fact 2"));
         let twice = [fact(1.0, true), fact(1.0, false), fact(2.0, true)];
         assert!(of(&twice).unwrap_err().contains("fact 1 more than once"));
     }
