@@ -53,19 +53,12 @@ pub async fn served(
 ) -> Result<ServedPrompt, Error> {
     let rollout = Rollout::read(store, project).await?;
     let arm = rollout.arm(user);
-    let (version, found) = match (&rollout.current, &rollout.canary) {
-        (_, Some((canary, _))) if arm == Some(Arm::Canary) => (canary.version, Some(canary)),
-        (Some(current), _) => (current.version, Some(current)),
-        (None, _) => (0, None),
+    let Some(found) = rollout.version_for(user) else {
+        return Ok(ServedPrompt { version: 0, arm, prompt: built_in(), quality: UNMEASURED });
     };
-    let (prompt, quality) = match found {
-        Some(found) => {
-            let prompt = without_retired(store, project, prompt_of(found)?).await?;
-            (prompt, read("prompt_versions.quality", &found.quality)?)
-        }
-        None => (built_in(), UNMEASURED),
-    };
-    Ok(ServedPrompt { version, arm, prompt, quality })
+    let prompt = without_retired(store, project, prompt_of(found)?).await?;
+    let quality = read("prompt_versions.quality", &found.quality)?;
+    Ok(ServedPrompt { version: found.version, arm, prompt, quality })
 }
 
 /// Returns the prompt without the examples whose records the team no longer has.
@@ -116,10 +109,9 @@ pub async fn set(
     Limits::default().check(&prompt)?;
     let mut tx = ctx.store.begin().await?;
     let versions = Versions::lock(&mut tx, project).await?;
-    let current = versions.current(&mut tx, project).await?;
-    let parent = prompt_of(&current)?;
+    let (current, parent) = versions.current(&mut tx, project).await?;
     if parent == prompt {
-        return Err(Error::SamePrompt(current.version));
+        return Err(Error::SamePrompt(current));
     }
     if let Some(canary) = versions.canary() {
         move_to(&mut tx, project, canary.version, PromptState::Canary, PromptState::RolledBack)
@@ -127,12 +119,11 @@ pub async fn set(
         audit_by_hand(&mut tx, AuditAction::PromptRolledBack, canary.version);
     }
     let version = versions.next();
-    move_to(&mut tx, project, current.version, PromptState::Current, PromptState::Superseded)
-        .await?;
+    move_to(&mut tx, project, current, PromptState::Current, PromptState::Superseded).await?;
     let new = NewPromptVersion {
         version,
         prompt: json!(prompt),
-        parent_version: Some(current.version),
+        parent_version: Some(current),
         state: PromptState::Current,
         quality: json!(UNMEASURED),
         diff: parent.diff(&prompt),
@@ -209,6 +200,11 @@ pub fn prompt_of(version: &PromptVersion) -> Result<Prompt, Error> {
     read("prompt_versions.prompt", &version.prompt)
 }
 
+/// Returns the number and the prompt of a version, or of the built-in one.
+fn numbered(version: Option<&PromptVersion>) -> Result<(i32, Prompt), Error> {
+    version.map_or_else(|| Ok((0, built_in())), |found| Ok((found.version, prompt_of(found)?)))
+}
+
 /// Reads a value that this program has stored as JSON.
 pub fn read<T: DeserializeOwned>(column: &str, value: &Value) -> Result<T, Error> {
     T::deserialize(value).map_err(|error| {
@@ -248,10 +244,16 @@ impl Rollout {
 
     /// Returns the version that a caller gets; `None` if the project never had another one than the
     /// built-in.
-    fn version(&self, user: Option<UserId>) -> Option<i32> {
-        let current = self.current.as_ref()?.version;
-        let canary = self.canary.as_ref().map(|(canary, _)| canary.version);
-        if self.arm(user) == Some(Arm::Canary) { canary } else { Some(current) }
+    fn version_for(&self, user: Option<UserId>) -> Option<&PromptVersion> {
+        match &self.canary {
+            Some((canary, _)) if self.arm(user) == Some(Arm::Canary) => Some(canary),
+            _ => self.current.as_ref(),
+        }
+    }
+
+    /// Returns the number and the prompt of the version in use.
+    fn current(&self) -> Result<(i32, Prompt), Error> {
+        numbered(self.current.as_ref())
     }
 
     /// Drops all but numbers and arms, which the cache is for.
@@ -283,7 +285,7 @@ impl PromptVersionCache {
             Ok::<_, Error>(Arc::new(rollout))
         });
         match rollout.await {
-            Ok(rollout) => rollout.version(store.principal()),
+            Ok(rollout) => rollout.version_for(store.principal()).map(|found| found.version),
             Err(error) => {
                 tracing::warn!(error = %error, "the version of the system prompt is unknown");
                 None
@@ -320,14 +322,17 @@ impl Versions {
         self.in_state(PromptState::Current)
     }
 
-    /// Returns the version in use. The built-in one is stored before another one refers to it.
-    async fn current(&self, tx: &mut Tx, project: ProjectId) -> Result<PromptVersion, Error> {
-        if let Some(current) = self.stored_current() {
-            return Ok(current.clone());
+    /// Returns the number and the prompt of the version in use. The built-in one is stored before
+    /// another one refers to it.
+    async fn current(&self, tx: &mut Tx, project: ProjectId) -> Result<(i32, Prompt), Error> {
+        let stored = self.stored_current();
+        let (version, prompt) = numbered(stored)?;
+        if stored.is_some() {
+            return Ok((version, prompt));
         }
         let new = NewPromptVersion {
-            version: 0,
-            prompt: json!(built_in()),
+            version,
+            prompt: json!(prompt),
             parent_version: None,
             state: PromptState::Current,
             quality: json!(UNMEASURED),
@@ -336,8 +341,7 @@ impl Versions {
             settings: None,
         };
         prompts::insert(tx, project, &new).await?;
-        let stored = prompts::lock(tx, project).await?.pop();
-        stored.ok_or(Error::Store(mc_store::Error::DeletedConcurrently))
+        Ok((version, prompt))
     }
 
     fn next(&self) -> i32 {

@@ -27,7 +27,7 @@ use tokio::time::Instant;
 
 use super::cases::{self, Sources};
 use super::model::Model;
-use super::{Rollout, Versions, built_in, move_to, promote_in, prompt_of, read, without_retired};
+use super::{Rollout, Versions, move_to, promote_in, prompt_of, read, without_retired};
 use crate::Error;
 use crate::chat::ProjectChat;
 use crate::content_filter::run_blocking;
@@ -118,8 +118,7 @@ pub async fn run(
     if let Some(reason) = pause(&versions) {
         return Ok(Night { reason: Some(reason), ..Night::default() });
     }
-    let version = rollout.current.as_ref().map_or(0, |current| current.version);
-    let parent = rollout.current.as_ref().map_or_else(|| Ok(built_in()), prompt_of)?;
+    let (version, parent) = rollout.current()?;
     let parent = without_retired(store, project, parent).await?;
     let sources = cases::read(store, project, &target.policy).await?;
     let mut night = Night {
@@ -327,8 +326,8 @@ async fn start(
     if versions.canary().is_some() {
         return Ok(Err("another node has started a canary".to_owned()));
     }
-    let current = versions.current(&mut tx, project).await?;
-    if current.version != parent {
+    let (current, _) = versions.current(&mut tx, project).await?;
+    if current != parent {
         return Ok(Err("the prompt was changed during the search".to_owned()));
     }
     if let Some(tried) = versions.rolled_back(&finalist.prompt)? {
@@ -349,7 +348,7 @@ async fn start(
     let new = NewPromptVersion {
         version,
         prompt: json!(finalist.prompt),
-        parent_version: Some(current.version),
+        parent_version: Some(current),
         state: PromptState::Canary,
         quality: json!(quality),
         diff: finalist.diff.clone(),
