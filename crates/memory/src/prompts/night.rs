@@ -14,8 +14,8 @@ use mc_optimizer::prompt::{Quality, QualityLabel};
 use mc_optimizer::random::stable_hash;
 use mc_optimizer::report::{Finalist, KeepReason};
 use mc_optimizer::{
-    Arm, Arms, CanaryDecision, CanaryReport, CanarySettings, Decision, Item, NightReport, Prompt,
-    Propose, Section, Settings, optimize,
+    Arm, Arms, CanaryDecision, CanaryReport, CanarySettings, Case, Decision, Item, NightReport,
+    Prompt, Propose, Section, Settings, optimize,
 };
 use mc_store::audit::{self, Chain, NewEvent};
 use mc_store::hygiene::HygieneTarget;
@@ -274,8 +274,8 @@ async fn by_models(
     let budget = search.budget.min(settings.model_budget).min(paid);
     let search = Settings { budget, ..search };
     let Sources { cases, texts, material } = &sources;
-    let solved = cases.iter().filter(|case| texts.contains_key(&case.id));
-    let solved: Vec<_> = solved.take(affordable_cases(&search)).cloned().collect();
+    let solved = cases.iter().filter(|case| texts.contains_key(&case.id)).cloned();
+    let solved = affordable(solved, &search);
     let deadline = Instant::now() + settings.model_time;
     let model = Model { chat, texts, policy, deadline, last_error: Mutex::default() };
     let proposer = has_rewriter.then_some(&model as &dyn Propose);
@@ -296,10 +296,19 @@ async fn by_models(
     Ok((report, problem))
 }
 
-/// Returns how many cases a search can afford: the test takes at most half of its budget.
-fn affordable_cases(search: &Settings) -> usize {
-    let held_out = search.budget / 2 / (search.finalists + 1);
-    (held_out * 100 / usize::from(search.held_out_percent.max(1))).max(3 * search.min_held_out)
+/// Returns the cases that a search can afford: the test on the held-out ones takes at most half of
+/// its budget. A search takes few of the others, however many there are.
+fn affordable(cases: impl Iterator<Item = Case>, search: &Settings) -> Vec<Case> {
+    let mut held_out = (search.budget / 2 / (search.finalists + 1)).max(search.min_held_out);
+    let mut is_affordable = |case: &Case| {
+        if !case.is_held_out(search.held_out_percent) {
+            return true;
+        }
+        let is_left = held_out > 0;
+        held_out = held_out.saturating_sub(1);
+        is_left
+    };
+    cases.filter(|case| is_affordable(case)).collect()
 }
 
 /// Starts a canary with the proposed prompt. Returns its version, or why it does not start.
@@ -381,4 +390,21 @@ impl Versions {
 fn record(tx: &mut Tx, project: ProjectId, action: AuditAction, version: i32, details: Value) {
     let event = NewEvent::new(action, version).with(details);
     audit::add(tx, Chain::Project(project), None, &[event]);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn few_evaluations_leave_enough_cases_for_the_test() {
+        let cases = (0..1_000).map(|n| Case { id: format!("case {n}"), errors: Vec::new() });
+        for (budget, expected) in [(50, 20), (400, 50)] {
+            let search = Settings { budget, finalists: 3, ..Settings::default() };
+            let chosen = affordable(cases.clone(), &search);
+            let held_out = chosen.iter().filter(|case| case.is_held_out(search.held_out_percent));
+            assert_eq!(held_out.count(), expected, "{budget}");
+            assert!(chosen.len() > 600, "and all others");
+        }
+    }
 }
