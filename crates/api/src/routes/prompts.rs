@@ -3,7 +3,7 @@
 use axum::Json;
 use axum::extract::State;
 use mc_contract::number::PromptNumber;
-use mc_contract::operations::page::Page;
+use mc_contract::operations::page::{Page, next_cursor};
 use mc_contract::operations::project::ProjectPath;
 use mc_contract::operations::prompt::{
     NewPromptItem, PromptArm, PromptItem, PromptVersion, PromptVersionPath, PromptVersionQuery,
@@ -98,11 +98,11 @@ pub async fn list_prompt_versions(
     let before = query.cursor.map(PromptNumber::get);
     let filter = VersionFilter { before, limit: Some(limit), ..VersionFilter::default() };
     let found = prompts::list(&ctx.store, ctx.project.id, filter).await?;
-    let is_full = i64::try_from(found.len()).is_ok_and(|length| length == limit);
-    let last = found.last().map(|last| last.version).filter(|last| is_full && *last > 0);
+    // No version is older than the built-in one.
+    let next_cursor = next_cursor(&found, limit, |last| last.version).filter(|last| last != "0");
     let representation = |version| representation(version, ctx.allows(Permission::Curate));
     let versions = found.into_iter().map(representation).collect::<Result<_, _>>()?;
-    Ok(Json(Page::new(versions, last.map(|last| last.to_string()))))
+    Ok(Json(Page::new(versions, next_cursor)))
 }
 
 /// Get a version of the system prompt.

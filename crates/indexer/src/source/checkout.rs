@@ -112,15 +112,11 @@ impl Repository<'_> {
     async fn write(&self, file: &CommittedFile<'_>) -> Result<(), Error> {
         let path = self.checkout.join(file.path());
         let io = Error::io(&path);
-        let (checkout, user) = (self.checkout.to_owned(), self.git.user());
+        let checkout = self.checkout.to_owned();
         let [directory, name, content] =
             [file.directory, file.name, file.content].map(str::to_owned);
-        let writing = move || {
-            let _access = user.map(mc_sandbox::UnprivilegedUser::access_files).transpose()?;
-            write_in(&checkout, &directory, &name, &content)
-        };
-        let written = tokio::task::spawn_blocking(writing).await;
-        written.map_err(|error| io(std::io::Error::other(error)))?.map_err(io)
+        let written = as_user(&self.git, move || write_in(&checkout, &directory, &name, &content));
+        written.await.map_err(io)
     }
 
     /// Returns the tree of a commit with another version of one file. It is made in an index of its
@@ -136,13 +132,9 @@ impl Repository<'_> {
         };
         let tree = in_index.await;
         if let Some(index) = git.index() {
-            let (index, user) = (index.to_owned(), git.user());
-            let removing = move || {
-                let _access = user.map(mc_sandbox::UnprivilegedUser::access_files).transpose()?;
-                std::fs::remove_file(index)
-            };
+            let index = index.to_owned();
             // One that stays is small, and git never reads it.
-            let _ = tokio::task::spawn_blocking(removing).await;
+            let _ = as_user(&git, move || std::fs::remove_file(index)).await;
         }
         tree
     }
@@ -152,6 +144,19 @@ impl Repository<'_> {
         let arguments = ["update-index", "--add", "--cacheinfo", &entry];
         git.run(&arguments, LIMIT, self.cancel).await.map(drop)
     }
+}
+
+/// Runs `access` to files on a blocking thread, with the rights of the user who runs `git`.
+async fn as_user<T: Send + 'static>(
+    git: &Git,
+    access: impl FnOnce() -> std::io::Result<T> + Send + 'static,
+) -> std::io::Result<T> {
+    let user = git.user();
+    let access = move || {
+        let _access = user.map(mc_sandbox::UnprivilegedUser::access_files).transpose()?;
+        access()
+    };
+    tokio::task::spawn_blocking(access).await.map_err(std::io::Error::other)?
 }
 
 /// Replaces a file of a directory of the checkout in one step.
