@@ -40,6 +40,7 @@ mod parsers;
 mod provider;
 mod redis;
 mod repository;
+mod sampling;
 mod sgr;
 mod sign_in;
 mod start_stop;

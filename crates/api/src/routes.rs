@@ -14,6 +14,7 @@ mod ingest;
 mod ingest_docs;
 mod integrations;
 mod jobs;
+mod judgment;
 mod members;
 mod metrics;
 mod passages;
@@ -70,6 +71,7 @@ pub fn protected() -> OpenApiRouter<ApiState> {
         .routes(routes!(documents::open_document))
         .routes(routes!(records::list_records))
         .routes(routes!(records::get_record, records::update_record, records::delete_record))
+        .routes(routes!(judgment::get_judgment_question, judgment::judge_record))
         .routes(routes!(projects::create_project, projects::list_projects))
         .routes(routes!(projects::get_project, projects::update_project, projects::delete_project))
         .routes(routes!(policy::get_policy, policy::update_policy))

@@ -64,6 +64,7 @@ impl GenaiProvider {
             .map_err(|error| invalid("base_url", error.to_string()))?;
         let server = base_url[url::Position::BeforeHost..url::Position::AfterPort].to_owned();
         let protocol = settings.provider.protocol();
+        let protocol = protocol.ok_or_else(|| invalid("provider", "has no server".to_owned()))?;
         Ok(Self {
             name: name.to_owned(),
             client: Client::builder()
@@ -146,9 +147,7 @@ impl GenaiProvider {
                 StructuredOutput::Prompt => {}
             }
             if self.structured_output != StructuredOutput::Schema {
-                let schema = answer.schema();
-                let rule = format!("Answer with JSON only, by this JSON Schema:\n{schema}");
-                messages.insert(0, ChatMessage::system(rule));
+                messages.insert(0, ChatMessage::system(answer.instruction()));
             }
         }
         (GenaiRequest::from_messages(messages), options)

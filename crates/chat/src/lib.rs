@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod circuit_breaker;
+mod client_model;
 mod completion;
 mod error;
 mod genai_provider;
@@ -11,6 +12,7 @@ mod provider;
 mod request;
 mod settings;
 
+pub use client_model::{ClientModel, ClientModelLimits};
 pub use completion::{Completion, Content, Usage};
 pub use error::{Error, Failure};
 pub use json_answer::{InvalidSchema, JsonAnswer};

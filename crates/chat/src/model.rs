@@ -124,13 +124,13 @@ impl ChatModel {
         let progress = Progress::new(self.settings.max_completion_bytes);
         let answer = timeout(self.settings.timeout(), self.provider.request(request, &progress));
         let answer = answer.await.unwrap_or_else(|_| {
-            let server = self.settings.base_url().map(|url| url.to_string()).unwrap_or_default();
+            let server = self.settings.server();
             Err(Error::TimedOut { server, limit: self.settings.timeout() })
         });
         match &answer {
             Ok(answer) => {
                 self.breaker.succeeded();
-                used.add(answer.usage.unwrap_or_else(|| estimated(request, &answer.text)));
+                used.add(answer.usage.unwrap_or_else(|| request.usage(&answer.text)));
             }
             Err(error) if error.is_failure_of_server() => self.breaker.failed(),
             Err(_) => self.breaker.succeeded(),
@@ -188,11 +188,6 @@ impl Used {
             completion_tokens: self.completion.load(Ordering::Relaxed),
         }
     }
-}
-
-/// Returns the tokens of a request that the provider did not count.
-fn estimated(request: &ChatRequest, answer: &str) -> Usage {
-    Usage { prompt_tokens: request.tokens(), completion_tokens: mc_tokens::count(answer) as u64 }
 }
 
 /// Returns the tokens of an answer that was broken off, whose text is gone: four bytes a token.

@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::genai_provider::GenaiProvider;
-use crate::{ChatModel, ChatSettings, Error, ModelRole};
+use crate::{ChatModel, ChatProviderName, ChatSettings, ClientModel, Error, ModelRole};
 
 /// The configured models.
 #[derive(Debug, Default)]
 pub struct ChatModels {
     models: BTreeMap<String, Arc<ChatModel>>,
     roles: BTreeMap<ModelRole, String>,
+    client_model: Option<Arc<ClientModel>>,
 }
 
 impl ChatModels {
@@ -26,6 +27,10 @@ impl ChatModels {
                 }
             }
             settings.check_limits().map_err(|(field, rule)| invalid(field, rule))?;
+            if settings.provider == ChatProviderName::McpSampling {
+                opened.client_model = Some(Arc::new(ClientModel::open(name, settings)?));
+                continue;
+            }
             let provider = GenaiProvider::new(name, settings)?;
             let model = ChatModel::new(name, settings.clone(), Arc::new(provider));
             opened.models.insert(name.clone(), Arc::new(model));
@@ -33,19 +38,25 @@ impl ChatModels {
         Ok(opened)
     }
 
-    /// Returns the model with a role.
+    /// Returns the model with a role. A client's own model is none: the service can't ask it by
+    /// itself.
     pub fn with_role(&self, role: ModelRole) -> Result<&Arc<ChatModel>, Error> {
         let name = self.roles.get(&role);
         let model = name.and_then(|name| self.models.get(name));
         model.ok_or(Error::NotConfigured { role })
     }
 
-    /// Returns all models, by name.
+    /// Returns the own model of MCP clients, which judges saves, if it is configured.
+    pub fn client_model(&self) -> Option<&Arc<ClientModel>> {
+        self.client_model.as_ref()
+    }
+
+    /// Returns all models of servers, by name.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Arc<ChatModel>)> {
         self.models.iter().map(|(name, model)| (name.as_str(), model))
     }
 
-    /// Returns whether no model is configured.
+    /// Returns whether no model of a server is configured.
     pub fn is_empty(&self) -> bool {
         self.models.is_empty()
     }

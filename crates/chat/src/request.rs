@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use mc_sanitizer::Sanitized;
 
-use crate::JsonAnswer;
+use crate::{JsonAnswer, Usage};
 
 /// The author of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,6 +57,12 @@ impl ChatRequest {
         Self { messages, ..Self::default() }
     }
 
+    /// Requests the most likely answer: greedy decoding, at temperature 0.
+    #[must_use]
+    pub fn greedy(self) -> Self {
+        Self { temperature: Some(0.0), ..self }
+    }
+
     /// Requests JSON.
     #[must_use]
     pub fn with_json(self, answer: Arc<JsonAnswer>) -> Self {
@@ -66,6 +72,11 @@ impl ChatRequest {
     /// Returns the size of all messages, in bytes.
     pub fn bytes(&self) -> usize {
         self.messages.iter().map(|message| message.text.as_str().len()).sum()
+    }
+
+    /// Returns the tokens of the request with an answer that the provider did not count, estimated.
+    pub fn usage(&self, answer: &str) -> Usage {
+        Usage { prompt_tokens: self.tokens(), completion_tokens: mc_tokens::count(answer) as u64 }
     }
 
     /// Returns the number of tokens of all messages, estimated.

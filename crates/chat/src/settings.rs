@@ -60,6 +60,8 @@ pub enum ChatProviderName {
     /// Any server with `/v1/chat/completions`, such as vLLM; needs a `base_url`.
     #[serde(rename = "openai_compatible")]
     OpenAiCompatible,
+    /// The client of an MCP session, which asks its own model by sampling. It has no server.
+    McpSampling,
 }
 
 /// The protocol of a server.
@@ -71,13 +73,15 @@ pub(crate) enum Protocol {
 }
 
 impl ChatProviderName {
-    pub(crate) fn protocol(self) -> Protocol {
+    /// Returns the protocol of the provider's server, if it has one.
+    pub(crate) fn protocol(self) -> Option<Protocol> {
         match self {
-            Self::Anthropic => Protocol::Anthropic,
-            Self::Ollama => Protocol::Ollama,
+            Self::Anthropic => Some(Protocol::Anthropic),
+            Self::Ollama => Some(Protocol::Ollama),
             Self::OpenAi | Self::LmStudio | Self::Zhipu | Self::OpenAiCompatible => {
-                Protocol::OpenAi
+                Some(Protocol::OpenAi)
             }
+            Self::McpSampling => None,
         }
     }
 
@@ -89,7 +93,7 @@ impl ChatProviderName {
             Self::Ollama => Some("http://localhost:11434"),
             Self::LmStudio => Some("http://localhost:1234/v1"),
             Self::Zhipu => Some("https://open.bigmodel.cn/api/paas/v4"),
-            Self::OpenAiCompatible => None,
+            Self::OpenAiCompatible | Self::McpSampling => None,
         }
     }
 
@@ -99,7 +103,7 @@ impl ChatProviderName {
             Self::OpenAi => Some("OPENAI_API_KEY"),
             Self::Anthropic => Some("ANTHROPIC_API_KEY"),
             Self::Zhipu => Some("ZHIPU_API_KEY"),
-            Self::Ollama | Self::LmStudio | Self::OpenAiCompatible => None,
+            Self::Ollama | Self::LmStudio | Self::OpenAiCompatible | Self::McpSampling => None,
         }
     }
 
@@ -111,6 +115,7 @@ impl ChatProviderName {
             }
             // Zhipu has no schema; the protocol of Ollama has one, which the client lacks.
             Self::Ollama | Self::Zhipu => StructuredOutput::Json,
+            Self::McpSampling => StructuredOutput::Prompt,
         }
     }
 }
@@ -153,7 +158,8 @@ impl Price {
 pub struct ChatModelSettings {
     /// The provider.
     pub provider: ChatProviderName,
-    /// Name of the model at the provider.
+    /// Name of the model at the provider; a client of a session may use another one.
+    #[serde(default)]
     pub model: String,
     /// What the model is used for.
     pub roles: Vec<ModelRole>,
@@ -189,24 +195,24 @@ pub struct ChatModelSettings {
     pub price_per_million: Price,
 }
 
-mod defaults {
-    pub(super) fn timeout_seconds() -> u64 {
+pub(crate) mod defaults {
+    pub(crate) fn timeout_seconds() -> u64 {
         60
     }
 
-    pub(super) fn max_prompt_bytes() -> usize {
+    pub(crate) fn max_prompt_bytes() -> usize {
         16 * 1024
     }
 
-    pub(super) fn max_completion_bytes() -> usize {
+    pub(crate) fn max_completion_bytes() -> usize {
         12 * 1024
     }
 
-    pub(super) fn max_completion_tokens() -> u32 {
+    pub(crate) fn max_completion_tokens() -> u32 {
         4096
     }
 
-    pub(super) fn max_concurrent() -> usize {
+    pub(crate) fn max_concurrent() -> usize {
         4
     }
 }
@@ -236,6 +242,9 @@ impl ChatModelSettings {
         let url = match (&self.base_url, default) {
             (Some(url), _) => url.clone(),
             (None, Some(default)) => Url::parse(default).expect("the URL of a provider"),
+            (None, None) if self.provider == ChatProviderName::McpSampling => {
+                return Err("is none for mcp_sampling".to_owned());
+            }
             (None, None) => return Err("is required for openai_compatible".to_owned()),
         };
         let is_web = matches!(url.scheme(), "http" | "https") && url.password().is_none();
@@ -265,7 +274,12 @@ impl ChatModelSettings {
         Ok(())
     }
 
-    /// Returns whether texts stay on this machine.
+    /// Returns the name of the server in errors.
+    pub(crate) fn server(&self) -> String {
+        self.base_url().map_or_else(|_| "of the MCP client".to_owned(), |url| url.to_string())
+    }
+
+    /// Returns whether texts stay on this machine. Where a client's own model runs is unknown.
     pub fn is_local(&self) -> bool {
         self.base_url().is_ok_and(|url| mc_domain::is_loopback(&url))
     }

@@ -13,6 +13,7 @@ pub mod hygiene;
 pub mod ingest;
 pub mod integration;
 pub mod job;
+pub mod judgment;
 pub mod kpi;
 pub mod member;
 pub mod page;

@@ -9,6 +9,7 @@ mod progress;
 mod prompts;
 mod render;
 mod resources;
+mod sampling;
 mod server;
 mod settings;
 mod stdio;

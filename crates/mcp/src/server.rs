@@ -26,6 +26,7 @@ use serde_json::Value;
 use crate::core::{CoreCall, CoreClient, CoreError, Forwarded};
 use crate::prompts::{self, PromptArguments};
 use crate::render::ModelText;
+use crate::sampling::Sampler;
 use crate::settings::ServerSettings;
 use crate::tools::{self, FieldError, TOOLS, Tool};
 use crate::{progress, render, resources};
@@ -86,7 +87,7 @@ impl MemoryServer {
     ) -> Result<CallToolResult, CallError> {
         let project = self.settings.default_project.as_ref();
         let caller = CoreCaller { core: &self.core, headers: Forwarded::default(), project };
-        execute(&caller, tool, tool.read(arguments)?).await
+        execute(&caller, tool, tool.read(arguments)?, None).await
     }
 
     fn tools(&self) -> impl Iterator<Item = &'static Tool> {
@@ -113,12 +114,11 @@ impl MemoryServer {
     ) -> Result<CallToolResult, CallError> {
         let arguments = tool.read(arguments)?;
         let project = self.project(context)?;
-        let caller = CoreCaller {
-            core: &self.core,
-            headers: self.forwarded(context),
-            project: project.as_deref(),
-        };
-        let outcome = progress::run(tool.name(), context, execute(&caller, tool, arguments)).await;
+        let headers = self.forwarded(context);
+        let caller = CoreCaller { core: &self.core, headers, project: project.as_deref() };
+        let sampler = Sampler::of(context, &self.core, headers);
+        let call = execute(&caller, tool, arguments, sampler);
+        let outcome = progress::run(tool.name(), context, call).await;
         outcome.ok_or(CallError::Cancelled)?
     }
 
@@ -379,11 +379,13 @@ impl ServerHandler for MemoryServer {
     }
 }
 
-/// Resolves the arguments, calls the Core and renders its response.
+/// Resolves the arguments, calls the Core and renders its response. `sampler` may judge what was
+/// saved.
 async fn execute(
     caller: &CoreCaller<'_>,
     tool: &Tool,
     mut arguments: JsonObject,
+    sampler: Option<Sampler>,
 ) -> Result<CallToolResult, CallError> {
     let original = arguments.clone();
     let item = lookups::resolve(caller, tool, &mut arguments).await?;
@@ -394,7 +396,10 @@ async fn execute(
     let Some(call) = tool.core_call(&arguments)? else {
         return opening::open(caller, &arguments, item).await;
     };
-    let response = caller.send(call).await.map_err(|error| tool.explain(error))?;
+    let mut response = caller.send(call).await.map_err(|error| tool.explain(error))?;
+    if let Some(sampler) = sampler {
+        sampler.judge(&mut response).await;
+    }
     Ok(tool.result(&original, response)?)
 }
 

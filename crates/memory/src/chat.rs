@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use mc_chat::{
-    ChatModel, ChatModels, ChatRequest, Completion, Content, Failure, ModelRole, Price, Usage,
+    ChatModel, ChatModels, ChatRequest, ClientModel, Completion, Content, ModelRole, Price, Usage,
 };
 use mc_domain::policy::AllowedModels;
 use mc_domain::{Classified, ErrorKind, Policy, ProjectId};
@@ -40,6 +40,12 @@ pub enum Error {
         /// The most tokens that the request may use.
         requested: u64,
     },
+    /// The configuration has no model of MCP clients.
+    #[error(
+        "the service does not ask the models of MCP clients: a maintainer of the service adds one \
+         to `chat.models` in the configuration, with `provider: mcp_sampling` and `roles: [judge]`"
+    )]
+    NoClientModel,
     /// No model answered.
     #[error(transparent)]
     Model(#[from] mc_chat::Error),
@@ -52,7 +58,7 @@ impl Error {
     /// Whether a later request has no answer either. The budget has no tokens until the next day.
     pub fn is_final(&self) -> bool {
         match self {
-            Self::NotAllowed { .. } | Self::BudgetSpent { .. } => true,
+            Self::NotAllowed { .. } | Self::BudgetSpent { .. } | Self::NoClientModel => true,
             Self::Model(error) => !error.kind().is_transient(),
             Self::Store(_) => false,
         }
@@ -64,6 +70,7 @@ impl Classified for Error {
         match self {
             Self::NotAllowed { .. } => ErrorKind::Forbidden,
             Self::BudgetSpent { .. } => ErrorKind::RateLimited,
+            Self::NoClientModel => ErrorKind::Conflict,
             Self::Model(error) => error.kind(),
             Self::Store(error) => error.kind(),
         }
@@ -92,10 +99,23 @@ impl ProjectChat {
     /// Returns the model with a role, if one is configured and the policy allows it.
     pub fn model(&self, role: ModelRole) -> Result<&Arc<ChatModel>, Error> {
         let model = self.models.with_role(role)?;
-        if self.allowed.allow(!model.is_local()) {
-            return Ok(model);
+        self.require_allowed(model.name(), role, model.is_local())?;
+        Ok(model)
+    }
+
+    /// Returns the own model of MCP clients, if it is configured and the policy allows it. The
+    /// policy has to allow any model: where a client's model runs is unknown.
+    pub fn client_model(&self) -> Result<&Arc<ClientModel>, Error> {
+        let model = self.models.client_model().ok_or(Error::NoClientModel)?;
+        self.require_allowed(model.name(), ModelRole::Judge, false)?;
+        Ok(model)
+    }
+
+    fn require_allowed(&self, model: &str, role: ModelRole, is_local: bool) -> Result<(), Error> {
+        if self.allowed.allow(!is_local) {
+            return Ok(());
         }
-        let (model, allowed) = (model.name().to_owned(), self.allowed.as_str());
+        let (model, allowed) = (model.to_owned(), self.allowed.as_str());
         Err(Error::NotAllowed { model, role, allowed })
     }
 
@@ -108,10 +128,21 @@ impl ProjectChat {
         request: &ChatRequest,
     ) -> Result<Completion, Error> {
         let model = self.model(role)?;
-        let reserved = self.reserve(model, role, request).await?;
+        let reserved = self.reserve(model.name(), role, model.max_tokens(request)).await?;
         let completion = model.complete(request).await;
-        self.record(reserved, model.price(), &completion).await?;
+        let (usage, error) = match &completion {
+            Ok(completion) => (completion.usage, None),
+            Err(failure) => (failure.usage, Some(failure.kind().as_str())),
+        };
+        self.record(reserved, model.price(), usage, error).await?;
         Ok(completion.map_err(|failure| failure.error)?)
+    }
+
+    /// Records the tokens that the own model of a client used. They count toward the budget.
+    pub async fn record_of_client(&self, usage: Usage) -> Result<(), Error> {
+        let model = self.client_model()?;
+        let id = self.reserve(model.name(), ModelRole::Judge, usage.total()).await?;
+        self.record(id, model.price(), usage, None).await
     }
 
     /// Requests a completion in JSON like [`Self::complete`], and reads it. A defect that `read`
@@ -133,37 +164,43 @@ impl ProjectChat {
         Err(mc_chat::Error::BadAnswer { model, defect }.into())
     }
 
+    /// Fails if the budget of today has fewer tokens left.
+    pub async fn require_budget(&self, requested: u64) -> Result<(), Error> {
+        let used = chat_requests::used_tokens(&self.store, self.project).await?;
+        if used.saturating_add(requested) > self.budget {
+            return Err(self.spent(used, requested));
+        }
+        Ok(())
+    }
+
     async fn reserve(
         &self,
-        model: &ChatModel,
+        model: &str,
         role: ModelRole,
-        request: &ChatRequest,
+        requested: u64,
     ) -> Result<ChatRequestId, Error> {
-        let requested = model.max_tokens(request);
-        let request =
-            NewChatRequest { model: model.name(), role: role.as_str(), reserved_tokens: requested };
+        let request = NewChatRequest { model, role: role.as_str(), reserved_tokens: requested };
         let mut tx = self.store.begin().await?;
         match chat_requests::reserve(&mut tx, self.project, self.budget, &request).await? {
             Reservation::Reserved(id) => {
                 tx.commit().await?;
                 Ok(id)
             }
-            Reservation::Spent { used_tokens } => {
-                Err(Error::BudgetSpent { used_tokens, budget: self.budget, requested })
-            }
+            Reservation::Spent { used_tokens } => Err(self.spent(used_tokens, requested)),
         }
+    }
+
+    fn spent(&self, used_tokens: u64, requested: u64) -> Error {
+        Error::BudgetSpent { used_tokens, budget: self.budget, requested }
     }
 
     async fn record(
         &self,
         id: ChatRequestId,
         price: Price,
-        completion: &Result<Completion, Failure>,
+        usage: Usage,
+        error: Option<&'static str>,
     ) -> Result<(), Error> {
-        let (usage, error) = match completion {
-            Ok(completion) => (completion.usage, None),
-            Err(failure) => (failure.usage, Some(failure.kind().as_str())),
-        };
         let Usage { prompt_tokens, completion_tokens } = usage;
         let cost = price.of(usage);
         let end = ChatRequestEnd { prompt_tokens, completion_tokens, cost, error };

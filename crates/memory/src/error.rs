@@ -129,6 +129,15 @@ pub enum Error {
          /proposals/{0}/reject"
     )]
     StillProposed(RecordId),
+    /// A record of which no model's verdict is wanted.
+    #[error(
+        "record {0} can't be judged again: it is private, a proposal, confirmed by a person, or no \
+         longer live"
+    )]
+    NotJudged(RecordId),
+    /// An answer of a client's model that is no verdict; the defect.
+    #[error("the model returned {0}; send its answer as it is, by `answer_schema`")]
+    InvalidVerdict(String),
     /// A quarantine item cannot be encrypted or decrypted.
     #[error("encrypting or decrypting a quarantine item failed; the service's log has the cause")]
     Encryption,
@@ -245,6 +254,7 @@ impl Error {
             | Self::NotReleased(_)
             | Self::StillProposed(_)
             | Self::NotPrivate(_)
+            | Self::NotJudged(_)
             | Self::QuarantineItemNotPending(_)
             | Self::QuarantineItemOutdated(_)
             | Self::ClusterChanged(_)
@@ -268,7 +278,7 @@ impl Error {
             Self::BrokenSchema { .. } | Self::SchemaInUse { .. } | Self::TooManySchemas => {
                 (ErrorKind::Conflict, "schema")
             }
-            Self::InvalidAnswer(_) => (ErrorKind::Invalid, "answer"),
+            Self::InvalidAnswer(_) | Self::InvalidVerdict(_) => (ErrorKind::Invalid, "answer"),
             Self::ReservedSchema(_) => (ErrorKind::Conflict, "schema"),
             Self::ForbiddenPrompt(_) => (ErrorKind::Invalid, "instructions"),
             Self::Prompt(error) => (error.kind(), "instructions"),

@@ -1,9 +1,9 @@
-//! Judging a saved record again, by a chat model that did not answer in time before the save.
+//! Judging a saved record again, by a chat model that did not answer before the save.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use mc_chat::ChatModels;
+use mc_chat::{ChatModels, ChatRequest};
 use mc_contract::operations::proposal::Demotion;
 use mc_domain::{AuditAction, Policy, RecordId, RecordState, Trust, Visibility};
 use mc_store::audit::{self, NewEvent};
@@ -16,18 +16,22 @@ use serde_json::json;
 
 use crate::Error;
 use crate::chat::ProjectChat;
-use crate::judge::model::Question;
+use crate::judge::model::{self, Question, Verdict};
 use crate::judge::{Candidate, Known, ParsedNote, judge};
+use crate::normalize::content_hash;
 use crate::save::{NEARNESS, as_known, verdict};
 use crate::simhash::simhash;
 
 /// What a second judgment changed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Rejudged {
     /// Nothing: the model agrees with the rules, or the record has changed or is gone.
     Unchanged,
     /// The record is a proposal now, for a reviewer.
-    Demoted,
+    Demoted {
+        /// Why.
+        reason: String,
+    },
 }
 
 /// Judges a record again, with the verdict of a chat model. A record that a person has confirmed
@@ -38,27 +42,69 @@ pub async fn judge_again(
     embedding: &Model,
     id: RecordId,
 ) -> Result<Rejudged, Error> {
-    let Some(record) = records::find(store, id).await?.filter(may_change) else {
+    let Some(saved) = SavedRecord::find(store, embedding, id).await? else {
         return Ok(Rejudged::Unchanged);
     };
-    let policy = policies::of(store, record.project).await?;
-    let chat = ProjectChat::new(Arc::clone(chat), store.clone(), record.project, &policy);
-    let mut incoming = Candidate::of_text(record.kind, &record.content, None);
-    let known = known(store, embedding, &record, &incoming.content_hash).await?;
-    let question = Question { kind: record.kind, title: &record.title, content: &record.content };
-    incoming.verdict = Some(verdict(&chat, &question, known.clone()).await?);
-    let judgment = judge(&incoming, &known);
-    match (judgment.doubt, judgment.needs_review()) {
-        (Some(doubt), _) => {
-            let reason = format!("the chat model doubts that it helps: {}", doubt.as_str());
-            demote(store, &record, &policy, reason).await
-        }
-        (None, true) => demote(store, &record, &policy, judgment.reason).await,
-        (None, false) => Ok(Rejudged::Unchanged),
+    let policy = policies::of(store, saved.record.project).await?;
+    let chat = ProjectChat::new(Arc::clone(chat), store.clone(), saved.record.project, &policy);
+    let verdict = verdict(&chat, &saved.question(), saved.known.clone()).await?;
+    saved.judge(store, &policy, verdict).await
+}
+
+/// A record that was saved, with the older ones that it may duplicate.
+pub(crate) struct SavedRecord {
+    record: Record,
+    /// Older records.
+    pub known: Vec<Known>,
+}
+
+impl SavedRecord {
+    /// Finds a record whose judgment may change. `embedding` is the model of its vector.
+    pub async fn find(
+        store: &Store,
+        embedding: &Model,
+        id: RecordId,
+    ) -> Result<Option<Self>, Error> {
+        let Some(record) = records::find(store, id).await?.filter(may_change) else {
+            return Ok(None);
+        };
+        let known = known(store, embedding, &record).await?;
+        Ok(Some(Self { record, known }))
+    }
+
+    /// Returns the request to a model about it. `known` is shortened to the records of the request.
+    pub fn request(&mut self, max_bytes: usize) -> ChatRequest {
+        let Record { kind, title, content, .. } = &self.record;
+        model::request(&Question { kind: *kind, title, content }, &mut self.known, max_bytes)
+    }
+
+    /// Returns the question about it for a model.
+    fn question(&self) -> Question<'_> {
+        let Record { kind, title, content, .. } = &self.record;
+        Question { kind: *kind, title, content }
+    }
+
+    /// Judges it by the rules with the verdict of a model.
+    pub async fn judge(
+        self,
+        store: &Store,
+        policy: &Policy,
+        verdict: Verdict,
+    ) -> Result<Rejudged, Error> {
+        let Self { record, known } = self;
+        let incoming = Candidate::of_text(record.kind, &record.content, None);
+        let judgment = judge(&Candidate { verdict: Some(verdict), ..incoming }, &known);
+        let reason = match judgment.doubt {
+            Some(doubt) => format!("the chat model doubts that it helps: {}", doubt.as_str()),
+            None if judgment.needs_review() => judgment.reason,
+            None => return Ok(Rejudged::Unchanged),
+        };
+        demote(store, &record, policy, reason).await
     }
 }
 
-fn may_change(record: &Record) -> bool {
+/// Returns whether a second judgment may change the record.
+pub(crate) fn may_change(record: &Record) -> bool {
     let access = record.access;
     access.visibility == Visibility::Team
         && access.trust > Trust::Untrusted
@@ -67,13 +113,9 @@ fn may_change(record: &Record) -> bool {
 }
 
 /// Returns the older records that the record may duplicate.
-async fn known(
-    store: &Store,
-    model: &Model,
-    record: &Record,
-    content_hash: &[u8],
-) -> Result<Vec<Known>, Error> {
+async fn known(store: &Store, model: &Model, record: &Record) -> Result<Vec<Known>, Error> {
     let vector = vectors::of_record(store, model, record.id).await?;
+    let content_hash = &content_hash(&record.content);
     let simhash = simhash(&record.content);
     let texts = [Fingerprint { content_hash, simhash, vector: vector.as_deref() }];
     let records = PassageFilter::records(record.project);
@@ -109,7 +151,7 @@ async fn demote(
         "record": record.id, "reasons": [reason],
     }]});
     let event = NewEvent::new(AuditAction::RecordsRetired, "judge").with(details);
-    audit::add(&mut tx, audit::Chain::Project(record.project), None, &[event]);
+    audit::add(&mut tx, audit::Chain::Project(record.project), store.principal(), &[event]);
     tx.commit().await?;
-    Ok(Rejudged::Demoted)
+    Ok(Rejudged::Demoted { reason })
 }

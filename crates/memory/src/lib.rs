@@ -3,6 +3,7 @@
 pub mod bundle;
 pub mod chat;
 pub mod citations;
+pub mod client_judge;
 pub mod confidence;
 pub mod consistency;
 pub mod content_filter;

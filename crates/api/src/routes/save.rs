@@ -12,6 +12,7 @@ use mc_contract::operations::save::{
 use mc_domain::{ErrorKind, Permission, Role, Trust, Visibility};
 use mc_integrations::issue_reference;
 use mc_memory::bundle::rounded;
+use mc_memory::client_judge;
 use mc_memory::usage_log::{RejectedSave, record_rejected_save};
 use mc_memory::{Decision, NewCitation, SaveOutcome};
 use mc_store::projects::Project;
@@ -56,7 +57,8 @@ pub async fn save(
     })?;
     let saved = mc_memory::save(&here.memory, &request).await?;
     let is_stored = saved.decision.record().is_some();
-    let mut response = response(saved);
+    let awaits_judgment = client_judge::is_wanted(&here.memory, here.project.id, &saved);
+    let mut response = SaveResponse { awaits_judgment, ..response(saved) };
     response.notes.extend(index_note(&here.memory.search.keyword.status()).filter(|_| is_stored));
     Ok(Json(response))
 }
@@ -163,6 +165,7 @@ fn response(saved: SaveOutcome) -> SaveResponse {
         contradicts: saved.contradicts,
         record: saved.record.map(records::record),
         vector_pending_reason: saved.vector_pending_reason.map(ToOwned::to_owned),
+        awaits_judgment: false,
     }
 }
 

@@ -47,6 +47,8 @@ pub const OPERATIONS: &[(&str, Generator)] = &[
     ("list_records", memory::records),
     ("get_record", memory::record),
     ("delete_record", memory::forget),
+    ("get_judgment_question", memory::judgment),
+    ("judge_record", memory::judgment),
     ("share_record", proposals::share),
     ("confirm_record", proposals::confirm),
     ("rollback_record", proposals::roll_back),

@@ -220,6 +220,10 @@ pub struct SaveResponse {
     pub record: Option<Record>,
     /// Why vector search cannot find it yet. Keyword search can.
     pub vector_pending_reason: Option<String>,
+    /// Whether the own model of the client may judge the record now: `GET
+    /// /records/{id}/judgment` has the question.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub awaits_judgment: bool,
 }
 
 /// Outcome of a save.

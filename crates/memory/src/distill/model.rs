@@ -139,7 +139,7 @@ fn request_about(note: &Note<'_>, statements: &[Statement]) -> ChatRequest {
         "statements": statements,
     });
     let request = ChatRequest::new(INSTRUCTIONS.clone(), mask(&data.to_string()).text);
-    ChatRequest { temperature: Some(0.0), ..request }.with_json(Arc::clone(&ANSWER))
+    request.greedy().with_json(Arc::clone(&ANSWER))
 }
 
 /// Returns a statement as the model receives it: without the special tokens of chat templates.

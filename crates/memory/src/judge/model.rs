@@ -146,9 +146,11 @@ static ANSWER: LazyLock<Arc<JsonAnswer>> = LazyLock::new(|| {
     Arc::new(JsonAnswer::new("judgment", schema).expect("a test compiles the schema"))
 });
 
-/// Returns the request about a note and its nearest known records: the first [`KNOWN_MAX`], or
-/// fewer if they do not fit into `max_bytes`. `known` is shortened to them.
+/// Returns the request about a note and its nearest known records: [`KNOWN_MAX`], or fewer if they
+/// do not fit into `max_bytes`. `known` is shortened to them, the nearest first.
 pub fn request(question: &Question<'_>, known: &mut Vec<Known>, max_bytes: usize) -> ChatRequest {
+    let nearness = |known: &Known| known.cosine.unwrap_or_default();
+    known.sort_by(|a, b| nearness(b).total_cmp(&nearness(a)));
     known.truncate(KNOWN_MAX);
     loop {
         let request = request_about(question, known);
@@ -168,7 +170,7 @@ fn request_about(question: &Question<'_>, known: &[Known]) -> ChatRequest {
     });
     let data = json!({ "note": note, "known": known });
     let request = ChatRequest::new(INSTRUCTIONS.clone(), mask(&data.to_string()).text);
-    ChatRequest { temperature: Some(0.0), ..request }.with_json(Arc::clone(&ANSWER))
+    request.greedy().with_json(Arc::clone(&ANSWER))
 }
 
 /// Returns a text as the model receives it: without the special tokens of chat templates.
@@ -176,18 +178,28 @@ fn shown(text: &str) -> String {
     neutralize(text).into_owned()
 }
 
-/// Reads the answer to [`request()`] with the same known records. Relations to records that the
+/// Returns the JSON Schema of an answer.
+pub fn answer_schema() -> &'static Value {
+    ANSWER.schema()
+}
+
+/// Parses an answer to [`request()`], and checks it. The error is the defect.
+pub fn parse(answer: &str) -> Result<Value, String> {
+    ANSWER.parse(answer)
+}
+
+/// Reads the answer to [`request()`] with these known records. Relations to records that the
 /// request does not have are ignored.
-pub fn verdict(answer: &Value, known: &[Known]) -> Result<Verdict, serde_json::Error> {
+pub fn verdict(answer: &Value, known: &[RecordId]) -> Result<Verdict, serde_json::Error> {
     let Answer { verdict, usefulness, relations } = Answer::deserialize(answer)?;
     let doubt = match verdict {
         AnsweredVerdict::Doubt(doubt) => Some(doubt),
         AnsweredVerdict::Keep => None,
     };
     let relations = relations.iter().filter_map(|AnsweredRelation { known: number, relation }| {
-        let is_meant = |(at, _): &(u8, &Known)| (f64::from(*at) - number).abs() < 0.5;
-        let (_, known) = (1..).zip(known).find(is_meant)?;
-        Some((known.id, *relation))
+        let is_meant = |(at, _): &(u8, &RecordId)| (f64::from(*at) - number).abs() < 0.5;
+        let (_, id) = (1..).zip(known).find(is_meant)?;
+        Some((*id, *relation))
     });
     Ok(Verdict { doubt, usefulness, relations: relations.collect() })
 }
@@ -268,7 +280,7 @@ mod tests {
     /// Returns the judgment with an answer of the model about one known record.
     fn judged(note: &str, record: &Known, answer: &Value) -> Judgment {
         let known = std::slice::from_ref(record);
-        let verdict = verdict(answer, known).unwrap();
+        let verdict = verdict(answer, &[record.id]).unwrap();
         judge(&Candidate { verdict: Some(verdict), ..incoming(note) }, known)
     }
 
@@ -299,7 +311,7 @@ mod tests {
         let record = known(RECORD, Some(0.8));
         let mut given = answer("keep", "same");
         given["relations"][0]["known"] = json!(1.0);
-        let verdict = verdict(&given, std::slice::from_ref(&record)).unwrap();
+        let verdict = verdict(&given, &[record.id]).unwrap();
         assert_eq!(verdict.relations, [(record.id, Relation::Same)]);
     }
 
@@ -315,7 +327,7 @@ mod tests {
     fn request_to_replace_a_record_is_not_doubted() {
         let record = known(RECORD, Some(0.7));
         let known = std::slice::from_ref(&record);
-        let verdict = verdict(&answer("status_report", "different"), known).unwrap();
+        let verdict = verdict(&answer("status_report", "different"), &[record.id]).unwrap();
         let replacing = Candidate { supersedes: Some(record.id), ..incoming(PARAPHRASE) };
         let judgment = judge(&Candidate { verdict: Some(verdict), ..replacing }, known);
         assert_eq!((judgment.doubt, judgment.supersede), (None, vec![record.id]));
@@ -369,6 +381,6 @@ mod tests {
         let mut given = answer("keep", "same");
         given["relations"][0]["known"] = json!(4);
         let record = known(RECORD, Some(0.9));
-        assert!(verdict(&given, &[record]).unwrap().relations.is_empty());
+        assert!(verdict(&given, &[record.id]).unwrap().relations.is_empty());
     }
 }

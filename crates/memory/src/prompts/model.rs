@@ -120,8 +120,7 @@ impl Model<'_> {
     }
 
     async fn answer(&self, prompt: &Prompt, task: &str) -> Result<String, String> {
-        let request = ChatRequest::new(mask(&prompt.render()).text, shown(task));
-        let request = ChatRequest { temperature: Some(0.0), ..request };
+        let request = ChatRequest::new(mask(&prompt.render()).text, shown(task)).greedy();
         match self.in_time(self.chat.complete(ModelRole::Writer, &request)).await?.content {
             Content::Text(text) => Ok(cut(text.as_str(), ANSWER_CHARS)),
             Content::Json(value) => Ok(cut(&value.to_string(), ANSWER_CHARS)),
@@ -187,8 +186,7 @@ impl Model<'_> {
         answer: &Arc<JsonAnswer>,
     ) -> Result<T, String> {
         let request = ChatRequest::new(instructions.clone(), shown(&data.to_string()));
-        let request =
-            ChatRequest { temperature: Some(0.0), ..request }.with_json(Arc::clone(answer));
+        let request = request.greedy().with_json(Arc::clone(answer));
         self.in_time(self.chat.complete_json(role, &request, |value| T::deserialize(value))).await
     }
 }

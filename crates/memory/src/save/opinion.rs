@@ -76,10 +76,9 @@ pub(crate) async fn verdict(
     question: &Question<'_>,
     mut known: Vec<Known>,
 ) -> Result<Verdict, Error> {
-    let nearness = |known: &Known| known.cosine.unwrap_or_default();
-    known.sort_by(|a, b| nearness(b).total_cmp(&nearness(a)));
     let model = chat.model(ModelRole::Judge)?;
     let request = model::request(question, &mut known, model.max_prompt_bytes());
-    let read = |answer: &_| model::verdict(answer, &known);
+    let ids: Vec<_> = known.iter().map(|known| known.id).collect();
+    let read = |answer: &_| model::verdict(answer, &ids);
     Ok(chat.complete_json(ModelRole::Judge, &request, read).await?)
 }

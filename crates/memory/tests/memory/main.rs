@@ -7,6 +7,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod chat_models;
+mod client_judge;
 mod dialogs;
 mod duplicates;
 mod edited_code;

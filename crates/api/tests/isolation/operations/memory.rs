@@ -405,6 +405,26 @@ pub fn record(d: &mut Draw<'_>) -> Attempt {
     }
 }
 
+pub fn judgment(d: &mut Draw<'_>) -> Attempt {
+    let answer = json!({"known": [], "answer": {"verdict": "empty"}});
+    let is_answer = d.one_in(2);
+    let request = |id: &str| {
+        let path = format!("/records/{id}/judgment");
+        if is_answer { Attempt::post(path, &answer) } else { Attempt::get(path) }
+    };
+    let attempt = if let Some(private) = d.private().filter(|_| d.one_in(4)) {
+        let (project, _, thing) = private;
+        d.holding_private(request(&thing.id.to_string()), oracle::review(project), private)
+    } else {
+        let thing = d.thing(|project| &project.records);
+        let id = thing.map_or_else(|| d.id(), |(_, thing)| thing.id);
+        let action = thing.map_or(WRITE, |(project, _)| oracle::review(project));
+        d.holding(request(&id.to_string()), action, thing)
+    };
+    // No model of clients is configured.
+    if attempt.is_allowed() { attempt.expect(409) } else { attempt }
+}
+
 pub fn forget(d: &mut Draw<'_>) -> Attempt {
     if let Some((project, of, thing)) = d.private().filter(|_| d.one_in(4)) {
         let attempt = Attempt::delete(format!("/records/{}", thing.id));

@@ -174,7 +174,8 @@ async fn by_model(row: &Row, known: Option<&Known>, model: &ChatModel) -> ByMode
     let completion = model.complete(&request).await;
     let (verdict, usage, error) = match completion {
         Ok(Completion { content: Content::Json(answer), usage }) => {
-            (model::verdict(&answer, &records).ok(), usage, None)
+            let ids: Vec<_> = records.iter().map(|known| known.id).collect();
+            (model::verdict(&answer, &ids).ok(), usage, None)
         }
         Ok(Completion { usage, .. }) => (None, usage, None),
         Err(failure) => (None, failure.usage, Some(failure.to_string())),

@@ -82,7 +82,7 @@ fn request(question: &Question, answer: &str) -> ChatRequest {
         "answer": neutralize(answer),
     });
     let request = ChatRequest::new(INSTRUCTIONS.clone(), mask(&data.to_string()).text);
-    ChatRequest { temperature: Some(0.0), ..request }.with_json(Arc::clone(&ANSWER))
+    request.greedy().with_json(Arc::clone(&ANSWER))
 }
 
 #[derive(Deserialize)]

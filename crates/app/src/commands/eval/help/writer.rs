@@ -41,8 +41,7 @@ fn request(question: &Question, bundle: Option<&str>) -> ChatRequest {
     if let Some(bundle) = bundle {
         text.push_str(&format!("\n# Team memory\n\n{bundle}\n"));
     }
-    let request = ChatRequest::new(INSTRUCTIONS.clone(), mask(&text).text);
-    ChatRequest { temperature: Some(0.0), ..request }
+    ChatRequest::new(INSTRUCTIONS.clone(), mask(&text).text).greedy()
 }
 
 #[cfg(test)]
