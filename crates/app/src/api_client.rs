@@ -37,6 +37,20 @@ impl ApiClient {
         self.send(CoreCall::get(path, query)).await
     }
 
+    /// Calls with `GET`; `None` if the caller may not see the resource.
+    pub async fn get_if_allowed(
+        &self,
+        path: &str,
+        query: &[(&'static str, &str)],
+    ) -> Result<Option<Value>> {
+        let query = query.iter().map(|(name, value)| (*name, (*value).to_owned())).collect();
+        match self.0.send(CoreCall::get(path, query), Forwarded::default()).await {
+            Ok(found) => Ok(Some(found)),
+            Err(error) if error.kind() == ErrorKind::Forbidden => Ok(None),
+            Err(error) => Err(to_anyhow(&error)),
+        }
+    }
+
     /// Calls with `GET` for a page of a list.
     pub async fn page(
         &self,

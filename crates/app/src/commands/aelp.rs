@@ -89,12 +89,12 @@ async fn status(project: &ProjectArg, remote: &ApiClient) -> Result<Value> {
     let versions = versions(project, remote).await?;
     let query = [("task", HygieneTask::Prompt.as_str()), ("limit", "1")];
     // Only maintainers may see nights.
-    let nights = remote.get(&project.path("hygiene-runs")?, &query).await.unwrap_or_default();
+    let nights = remote.get_if_allowed(&project.path("hygiene-runs")?, &query).await?;
     Ok(json!({
         "project_key": project.key()?.to_string(),
         "current": in_state(&versions, "current"),
         "canary": in_state(&versions, "canary"),
-        "last_night": list(&nights, "items").first(),
+        "last_night": nights.as_ref().and_then(|nights| list(nights, "items").first()),
     }))
 }
 
