@@ -171,7 +171,7 @@ pub async fn save_dialog(
     audit::record(&mut tx, NewEvent::new(AuditAction::DialogSaved, id));
     tx.commit().await?;
     let proposals = match answer {
-        Some(answer) => answer.propose(ctx, request, id, review_status).await?,
+        Some(answer) => answer.propose(ctx, request, id, review_status).await,
         None => Vec::new(),
     };
     Ok(SaveDialogOutcome::Kept { id, proposals })

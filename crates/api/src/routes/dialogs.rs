@@ -7,6 +7,7 @@ use http::StatusCode;
 use mc_contract::operations::dialog::{
     CreateDialog, CreateDialogResponse, DialogProposal, MessageInput, QuarantinedResponse,
 };
+use mc_contract::operations::save::SaveOutcome as Outcome;
 use mc_domain::Permission;
 use mc_integrations::issue_reference;
 use mc_memory::{DialogAnswer, ProposedNote, ReviewStatus, SaveDialog, SaveDialogOutcome};
@@ -81,6 +82,10 @@ pub async fn create_dialog(
 
 fn proposal(note: ProposedNote) -> DialogProposal {
     let ProposedNote { kind, outcome } = note;
+    let Some(outcome) = outcome else {
+        let reason = "the service could not save it; send the dialog again, with its id".to_owned();
+        return DialogProposal { kind, outcome: Outcome::Rejected, id: None, reason };
+    };
     DialogProposal {
         kind,
         outcome: save::outcome(&outcome.decision),

@@ -246,6 +246,32 @@ async fn a_finished_answer_is_stored_by_fields_and_proposes_its_notes_once() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_note_that_cannot_be_saved_leaves_its_dialog_stored() {
+    let api = TestApi::start().await;
+    for sql in [
+        "create function refuse() returns trigger language plpgsql as
+         $$ begin raise exception 'the disk is full'; end $$",
+        "create trigger refuse before insert on memory_records
+             for each row execute function refuse()",
+    ] {
+        api.execute(sql).await;
+    }
+    let failed = api.post("/dialogs", dialog("bugfix", &bugfix())).await;
+    assert_eq!(failed.status, 201);
+    let failed = failed.ok();
+    assert_eq!(outcomes(&failed), [("fact", "rejected"), ("fewshot", "rejected")]);
+    let reason = failed["proposals"][0]["reason"].as_str().unwrap();
+    assert!(reason.contains("send the dialog again, with its id"), "{reason}");
+
+    api.execute("drop trigger refuse on memory_records").await;
+    let mut again = dialog("bugfix", &bugfix());
+    again["id"] = failed["id"].clone();
+    let again = api.post("/dialogs", again).await.ok();
+    assert_eq!(outcomes(&again), [("fact", "proposed"), ("fewshot", "proposed")]);
+    assert_eq!(api.text("select count(*)::text from dialogs").await, "1");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_answer_without_success_proposes_nothing() {
     let api = TestApi::start().await;
     for outcome in [json!("failed"), json!("abandoned"), Value::Null] {

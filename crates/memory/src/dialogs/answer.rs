@@ -24,8 +24,8 @@ pub struct DialogAnswer {
 pub struct ProposedNote {
     /// Kind of knowledge.
     pub kind: RecordKind,
-    /// What became of it.
-    pub outcome: SaveOutcome,
+    /// What became of it; `None` if it could not be saved.
+    pub outcome: Option<SaveOutcome>,
 }
 
 /// An answer that follows its schema.
@@ -67,16 +67,17 @@ impl CheckedAnswer {
     }
 
     /// Proposes the notes of a dialog that has succeeded to the team. Each is judged as any other
-    /// proposal, so a repeated request proposes none twice.
+    /// proposal, so a repeated request proposes none twice. The dialog is stored before, so a note
+    /// that can't be saved is reported and fails no request.
     pub(super) async fn propose(
         &self,
         ctx: &MemoryContext,
         request: &SaveDialog,
         dialog: DialogId,
         review_status: ReviewStatus,
-    ) -> Result<Vec<ProposedNote>, Error> {
+    ) -> Vec<ProposedNote> {
         if request.outcome != Some(DialogOutcome::Succeeded) {
-            return Ok(Vec::new());
+            return Vec::new();
         }
         // The quarantine item has the dialog, and not its notes.
         let review_status = match review_status {
@@ -87,10 +88,13 @@ impl CheckedAnswer {
         for note in notes(&self.schema, &self.answer) {
             let kind = note.kind;
             let proposal = proposal(request, dialog, note);
-            let outcome = save_reviewed(ctx, &proposal, review_status).await?;
-            proposed.push(ProposedNote { kind, outcome });
+            let outcome = save_reviewed(ctx, &proposal, review_status).await.inspect_err(|error| {
+                let error = error as &dyn std::error::Error;
+                tracing::error!(error, dialog.id = %dialog, "a note of a dialog was not proposed");
+            });
+            proposed.push(ProposedNote { kind, outcome: outcome.ok() });
         }
-        Ok(proposed)
+        proposed
     }
 }
 
