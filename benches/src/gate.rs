@@ -168,8 +168,11 @@ fn report(args: &Args, compared: &[(&str, Compared)], in_turn: &[InTurn]) -> Res
          difference as a share of the older one's median; the median of the starts may be {}",
         turns::LOSS_MAX
     ));
-    for InTurn { name, before, loss } in in_turn {
-        report.add(format!("{name} in turn, older one, p50"), "ms", *before);
+    for InTurn { name, before, now, loss } in in_turn {
+        for (commit, times) in [("older", before), ("newer", now)] {
+            report.add(format!("{name} in turn, {commit} one, p50"), "ms", times.p50);
+            report.add(format!("{name} in turn, {commit} one, p99"), "ms", times.p99);
+        }
         report.add(format!("{name} in turn: loss"), "share", *loss);
     }
     for (name, compared) in compared {

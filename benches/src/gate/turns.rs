@@ -24,11 +24,22 @@ const PROJECT: &str = "in-turn";
 pub struct InTurn {
     /// The kind.
     pub name: &'static str,
-    /// Median times of the older commit after each start, in milliseconds.
-    pub before: Spread,
-    /// By how much the newer commit is slower, as a share of `before`: the median difference after
-    /// each start.
+    /// Times of the older commit.
+    pub before: Percentiles,
+    /// Times of the newer one.
+    pub now: Percentiles,
+    /// By how much the newer commit is slower, as a share of the older one's median: the median
+    /// difference after each start.
     pub loss: Spread,
+}
+
+/// Times of one commit after each start, in milliseconds.
+#[derive(Debug)]
+pub struct Percentiles {
+    /// The medians.
+    pub p50: Spread,
+    /// Only for the report: single slow requests decide it.
+    pub p99: Spread,
 }
 
 /// The times of requests that were sent to the older commit and the newer one.
@@ -85,8 +96,10 @@ async fn in_turn(
 impl InTurn {
     /// Compares the times of the older commit with those of the newer one, start by start.
     fn of<'a>(name: &'static str, starts: impl Iterator<Item = &'a Pairs>) -> Self {
-        let (before, losses): (Vec<f64>, Vec<f64>) = starts.map(before_and_loss).unzip();
-        Self { name, before: Spread::of(before), loss: Spread::of(losses) }
+        let starts: Vec<_> = starts.collect();
+        let [before, now] = [0, 1].map(|commit| Percentiles::of(&starts, commit));
+        let loss = Spread::of(starts.iter().map(|pairs| loss(pairs)));
+        Self { name, before, now, loss }
     }
 
     /// Describes the loss.
@@ -108,13 +121,22 @@ impl InTurn {
     }
 }
 
-/// Returns the older commit's median time in milliseconds, and the median difference as a share of
-/// it.
-fn before_and_loss(pairs: &Pairs) -> (f64, f64) {
+impl Percentiles {
+    fn of(starts: &[&Pairs], commit: usize) -> Self {
+        let times = |pairs: &&Pairs| Times::of(pairs.iter().map(|pair| pair[commit]));
+        let times: Vec<_> = starts.iter().map(times).collect();
+        let [p50, p99] =
+            [0.5, 0.99].map(|share| Spread::of(times.iter().map(|times| times.percentile(share))));
+        Self { p50, p99 }
+    }
+}
+
+/// Returns the median difference as a share of the older commit's median time.
+fn loss(pairs: &Pairs) -> f64 {
     let before = Times::of(pairs.iter().map(|[before, _]| *before)).percentile(0.5);
     let difference =
         |[before, now]: &[Duration; 2]| (now.as_secs_f64() - before.as_secs_f64()) * 1_000.0;
-    (before, Spread::of(pairs.iter().map(difference)).median / before)
+    Spread::of(pairs.iter().map(difference)).median / before
 }
 
 #[cfg(test)]
@@ -136,7 +158,8 @@ mod tests {
         assert!(slow.is_slower(), "{slow:?}");
         assert!((slow.loss.median - 0.05).abs() < 1e-6, "{slow:?}");
         assert!((slow.loss.min - 0.029).abs() < 1e-6, "{slow:?}");
-        assert!((slow.before.median - 10.0).abs() < 1e-6, "{slow:?}");
+        assert!((slow.before.p50.median - 10.0).abs() < 1e-6, "{slow:?}");
+        assert!((slow.now.p99.max - 19.0).abs() < 1e-6, "{slow:?}");
         assert!(!of(&[&[200, 190], &[500], &[-100]]).is_slower());
     }
 }
