@@ -104,6 +104,47 @@ impl World {
         stored::list(self.store(), self.project, VersionFilter::default()).await.unwrap()
     }
 
+    /// Runs nights until one succeeds. The first one fails at its first write, the second one at
+    /// its second write, and so on; each must leave the versions as they were. Returns the number
+    /// of failures.
+    async fn nights_that_fail_at_each_write(&self) -> (usize, Night) {
+        for sql in [
+            "create sequence writes",
+            "create table fault (at int)",
+            "create function fail() returns trigger language plpgsql security definer as $$ begin
+                 if nextval('writes') = (select at from fault) then
+                     raise exception 'the process ends here';
+                 end if;
+                 return new;
+             end $$",
+            "create trigger fail before insert or update on prompt_versions
+                 for each row execute function fail()",
+            "create trigger fail before insert on audit_events
+                 for each row execute function fail()",
+        ] {
+            testing::execute(self.url(), sql).await.unwrap();
+        }
+        let before = self.states().await;
+        for failures in 0..20 {
+            let at = failures + 1;
+            let sql = format!(
+                "with at as (delete from fault), restarted as (select setval('writes', 1, false))
+                 insert into fault select {at} from restarted"
+            );
+            testing::execute(self.url(), &sql).await.unwrap();
+            let models = Arc::default();
+            match night::run(self.store(), &models, &settings(), &self.target(false)).await {
+                Ok(night) => return (failures, night),
+                Err(_) => assert_eq!(self.states().await, before, "failure {at}"),
+            }
+        }
+        panic!("a night has few writes")
+    }
+
+    async fn states(&self) -> Vec<(i32, PromptState)> {
+        self.versions().await.iter().map(|version| (version.version, version.state)).collect()
+    }
+
     /// Moves the start of the canary into the past.
     async fn let_nights_pass(&self, nights: usize) {
         let sql = format!(
@@ -218,6 +259,27 @@ async fn worse_prompt_is_rolled_back_and_not_tried_again() {
         let reason = again.reason.unwrap_or_default();
         assert!(reason.contains("version 1, which was rolled back"), "{reason}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn night_that_ends_at_any_write_starts_no_half_canary() {
+    let world = World::new().await;
+    world.seed_cases(CASES).await;
+    world.developers(DEVELOPERS).await;
+    let (failures, night) = world.nights_that_fail_at_each_write().await;
+    assert!(failures >= 2, "{failures} writes");
+    assert_eq!(night.started, Some(1), "{night:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn night_that_ends_at_any_write_promotes_nothing_by_half() {
+    let (world, users) = with_canary().await;
+    world.let_nights_pass(7).await;
+    world.report_outcomes(&users, 7, 9, 4).await;
+    let (failures, _) = world.nights_that_fail_at_each_write().await;
+    assert!(failures >= 3, "{failures} writes");
+    let promoted = [(1, PromptState::Current), (0, PromptState::Superseded)];
+    assert_eq!(world.states().await, promoted);
 }
 
 #[tokio::test(flavor = "multi_thread")]
