@@ -22,7 +22,8 @@ begin
 end $$;
 
 -- Returns whether one of the labels of a task says that the task is a bug: its last part, after a
--- slash or a colon, is one of these words, regardless of case (`bug`, `type: bug`, `kind/bug`).
+-- slash or a colon, is one of these words, regardless of case (`bug`, `type: bug`, `kind/bug`). A
+-- change of it does not change the stored column below, which has to be made again.
 create function mc.has_bug_label(labels text[]) returns boolean
 language sql immutable parallel safe set search_path = pg_catalog, public, pg_temp as $$
     select exists (

@@ -114,6 +114,18 @@ MUTANTS = [
         READ,
     ),
     Mutant(
+        "judgment-question-role",
+        ROUTES + "judgment.rs",
+        "async fn create_judgment_question( ... authorize( ... [[Permission::Write]]",
+        READ,
+    ),
+    Mutant(
+        "judgment-role",
+        ROUTES + "judgment.rs",
+        "async fn judge_record( ... authorize( ... [[Permission::Write]]",
+        READ,
+    ),
+    Mutant(
         "hygiene-role",
         ROUTES + "hygiene.rs",
         'get, path = "/projects/{key}/hygiene-runs", ... async fn ... [[Permission::Curate]]',

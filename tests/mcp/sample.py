@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Saves notes with the official Python SDK as a client that offers its own model (MCP sampling).
 
-    sample.py (--stdio BINARY | --http URL) PROJECT TOKEN_FILE
+    sample.py (--stdio BINARY | --http URL) PROJECT TOKEN_FILE NOTE...
 
-Answers each question about a saved note as the note says: `prose` with text that is no JSON,
-`reject` as a user who rejects the request, `slow` after the save has returned, others with a doubt.
+Saves each NOTE, and answers the question about it by its name: `prose` with text that is no JSON,
+`reject` as a user who rejects the request, `slow` after the save has returned, `doubt` with a doubt.
 Prints the structured results of the saves and the questions as JSON.
 """
 
@@ -32,7 +32,6 @@ class Model:
     def __init__(self):
         self.questions = []
         self.may_answer = asyncio.Event()
-        self.has_answered = asyncio.Event()
 
     async def __call__(self, context, params: types.CreateMessageRequestParams):
         question = json.loads(params.messages[-1].content.text)
@@ -45,7 +44,6 @@ class Model:
             text = "It is a fine note, keep it."
         if note == NOTES["slow"]:
             await self.may_answer.wait()
-            self.has_answered.set()
         content = types.TextContent(type="text", text=text)
         return types.CreateMessageResult(role="assistant", content=content, model="of-the-client")
 
@@ -65,7 +63,7 @@ async def transport(kind: str, target: str, project: str, token_file: str):
 
 
 async def until_proposed(client: Client, record: str) -> None:
-    """Waits until the record is a proposal, which no recall finds."""
+    """Waits until the record is a proposal."""
     while True:
         opened = await client.call_tool("open_doc", {"id": record})
         if "propos" in opened.content[0].text:
@@ -74,19 +72,19 @@ async def until_proposed(client: Client, record: str) -> None:
 
 
 async def main() -> None:
-    kind, target, project, token_file = sys.argv[1:]
+    kind, target, project, token_file, *names = sys.argv[1:]
     model = Model()
     saves = {}
     async with transport(kind, target, project, token_file) as connection:
         client = Client(connection, mode="legacy", sampling_callback=model)
         async with client:
-            for name, note in NOTES.items():
-                arguments = {"kind": "fact", "content": note}
+            for name in names:
+                arguments = {"kind": "fact", "content": NOTES[name]}
                 saved = await client.call_tool("save", arguments)
                 saves[name] = saved.structured_content
-            model.may_answer.set()
-            await model.has_answered.wait()
-            await asyncio.wait_for(until_proposed(client, saves["slow"]["id"]), 60)
+            if "slow" in saves:
+                model.may_answer.set()
+                await asyncio.wait_for(until_proposed(client, saves["slow"]["id"]), 60)
     print(json.dumps({"saves": saves, "questions": model.questions}))
 
 

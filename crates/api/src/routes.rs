@@ -1,4 +1,5 @@
-//! The operations of the API, by resource: a file with the handlers, and a line in [`protected`].
+//! The operations of the API, by resource: a file with the handlers, and a line in [`protected`] or
+//! [`people`].
 
 mod audit;
 mod chat_usage;
@@ -71,7 +72,8 @@ pub fn protected() -> OpenApiRouter<ApiState> {
         .routes(routes!(documents::open_document))
         .routes(routes!(records::list_records))
         .routes(routes!(records::get_record, records::update_record, records::delete_record))
-        .routes(routes!(judgment::get_judgment_question, judgment::judge_record))
+        .routes(routes!(judgment::create_judgment_question))
+        .routes(routes!(judgment::judge_record))
         .routes(routes!(projects::create_project, projects::list_projects))
         .routes(routes!(projects::get_project, projects::update_project, projects::delete_project))
         .routes(routes!(policy::get_policy, policy::update_policy))
@@ -99,23 +101,6 @@ pub fn protected() -> OpenApiRouter<ApiState> {
         .routes(routes!(audit::list_audit_events))
         .routes(routes!(audit::export_audit_events))
         .routes(routes!(audit::verify_audit_chain))
-        .routes(routes!(members::list_members))
-        .routes(routes!(members::set_member, members::remove_member))
-        .routes(routes!(members::grant_team_role, members::revoke_team_role))
-        .routes(routes!(members::create_team, members::list_teams))
-        .routes(routes!(members::delete_team))
-        .routes(routes!(members::list_team_members))
-        .routes(routes!(members::set_team_member, members::remove_team_member))
-        .routes(routes!(users::get_current_user))
-        .routes(routes!(users::create_user, users::list_users))
-        .routes(routes!(users::update_user))
-        .routes(routes!(users::revoke_user_sessions))
-        .routes(routes!(users::create_invitation))
-        .routes(routes!(users::offboard_user))
-        .routes(routes!(users::list_provider_logins))
-        .routes(routes!(users::set_provider_login, users::delete_provider_login))
-        .routes(routes!(tokens::create_token, tokens::list_tokens))
-        .routes(routes!(tokens::revoke_token))
         .routes(routes!(webhooks::create_webhook, webhooks::list_webhooks))
         .routes(routes!(webhooks::rotate_webhook_secret))
         .routes(routes!(webhooks::delete_webhook))
@@ -147,6 +132,29 @@ pub fn protected() -> OpenApiRouter<ApiState> {
         .routes(routes!(jobs::retry_job))
         .routes(routes!(device::get_device_login, device::decide_device_login))
         .routes(routes!(status::get_status))
+        .merge(people())
+}
+
+/// Returns the routes of users, their roles and their credentials.
+fn people() -> OpenApiRouter<ApiState> {
+    OpenApiRouter::new()
+        .routes(routes!(members::list_members))
+        .routes(routes!(members::set_member, members::remove_member))
+        .routes(routes!(members::grant_team_role, members::revoke_team_role))
+        .routes(routes!(members::create_team, members::list_teams))
+        .routes(routes!(members::delete_team))
+        .routes(routes!(members::list_team_members))
+        .routes(routes!(members::set_team_member, members::remove_team_member))
+        .routes(routes!(users::get_current_user))
+        .routes(routes!(users::create_user, users::list_users))
+        .routes(routes!(users::update_user))
+        .routes(routes!(users::revoke_user_sessions))
+        .routes(routes!(users::create_invitation))
+        .routes(routes!(users::offboard_user))
+        .routes(routes!(users::list_provider_logins))
+        .routes(routes!(users::set_provider_login, users::delete_provider_login))
+        .routes(routes!(tokens::create_token, tokens::list_tokens))
+        .routes(routes!(tokens::revoke_token))
 }
 
 /// Returns the health probes.

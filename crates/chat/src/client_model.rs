@@ -1,23 +1,9 @@
-//! The own models of MCP clients, which a session asks by MCP sampling. The service can't ask them
-//! by itself: only the MCP server has the session.
+//! The models of MCP clients. The MCP server asks a client by sampling, in its session; the service
+//! can't send a request by itself. So this reads answers only.
 
-use std::sync::Arc;
-
-use crate::settings::defaults;
 use crate::{
-    ChatModel, ChatModelSettings, ChatProvider, ChatProviderName, Error, ModelRole, Price,
+    Answer, AnswerFormat, ChatModelSettings, ChatRequest, Content, Error, ModelRole, Price,
 };
-
-/// Limits of one answer of a client's model.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ClientModelLimits {
-    /// Time limit, in seconds, with that of the person whom the client asks.
-    pub timeout_seconds: u64,
-    /// Maximum size, in bytes.
-    pub max_completion_bytes: usize,
-    /// Maximum number of tokens.
-    pub max_completion_tokens: u32,
-}
 
 /// The configured use of the models of MCP clients.
 #[derive(Debug, Clone, PartialEq)]
@@ -32,44 +18,33 @@ impl ClientModel {
         let invalid = |field, rule: &str| {
             Err(Error::Settings { model: name.to_owned(), field, rule: rule.to_owned() })
         };
-        if settings.roles.iter().any(|role| *role != ModelRole::Judge) {
-            return invalid("roles", "can only be [judge]: a client is asked while it saves");
+        if settings.roles != [ModelRole::Judge] {
+            return invalid("roles", "must be [judge]: a client is asked after a save");
         }
-        if settings.base_url.is_some() {
-            return invalid("base_url", "can't be set: mcp_sampling has no server");
+        let unused = [
+            ("base_url", settings.base_url.is_some()),
+            ("api_key_env", settings.api_key_env.is_some()),
+            ("api_key_file", settings.api_key_file.is_some()),
+            ("structured_output", settings.structured_output.is_some()),
+        ];
+        match unused.into_iter().find(|(_, is_set)| *is_set) {
+            Some((field, _)) => invalid(field, "can't be set: mcp_sampling has no server"),
+            None => Ok(Self { name: name.to_owned(), settings: settings.clone() }),
         }
-        if settings.api_key_env.is_some() || settings.api_key_file.is_some() {
-            return invalid("api_key_env", "can't be set: the client has the key of its model");
-        }
-        Ok(Self { name: name.to_owned(), settings: settings.clone() })
     }
 
-    /// Creates the use of a client's model by a session. `hint` is the name of the preferred
-    /// model; the client chooses.
-    pub fn new(name: &str, hint: &str, limits: ClientModelLimits) -> Self {
-        let ClientModelLimits { timeout_seconds, max_completion_bytes, max_completion_tokens } =
-            limits;
-        let settings = ChatModelSettings {
-            provider: ChatProviderName::McpSampling,
-            model: hint.to_owned(),
-            roles: vec![ModelRole::Judge],
-            base_url: None,
-            api_key_env: None,
-            api_key_file: None,
-            structured_output: None,
-            timeout_seconds,
-            max_prompt_bytes: defaults::max_prompt_bytes(),
-            max_completion_bytes,
-            max_completion_tokens,
-            max_concurrent: 1,
-            price_per_million: Price::default(),
-        };
-        Self { name: name.to_owned(), settings }
+    /// Reads an answer to a request: its text is masked and has the requested form.
+    pub fn read(&self, answer: &Answer, format: &AnswerFormat) -> Result<Content, Error> {
+        let max_bytes = self.settings.max_completion_bytes;
+        if answer.text.len() > max_bytes {
+            return Err(Error::AnswerTooLarge { max_bytes });
+        }
+        Content::read(answer, format, &self.name, &self.settings)
     }
 
-    /// Returns the model of a session, whose client `provider` asks.
-    pub fn of_session(&self, provider: Arc<dyn ChatProvider>) -> ChatModel {
-        ChatModel::new(&self.name, self.settings.clone(), provider)
+    /// Returns the error for an answer with a defect, which quotes nothing of it.
+    pub fn bad_answer(&self, defect: &str) -> Error {
+        Error::BadAnswer { model: self.name.clone(), defect: defect.to_owned() }
     }
 
     /// Returns the name in the configuration.
@@ -92,12 +67,24 @@ impl ClientModel {
         self.settings.max_prompt_bytes
     }
 
-    /// Returns the limits of one answer.
-    pub fn limits(&self) -> ClientModelLimits {
-        ClientModelLimits {
-            timeout_seconds: self.settings.timeout_seconds,
-            max_completion_bytes: self.settings.max_completion_bytes,
-            max_completion_tokens: self.settings.max_completion_tokens,
-        }
+    /// Returns the time limit of one answer, in seconds.
+    pub fn timeout_seconds(&self) -> u64 {
+        self.settings.timeout_seconds
+    }
+
+    /// Returns the maximum size of an answer, in bytes.
+    pub fn max_completion_bytes(&self) -> usize {
+        self.settings.max_completion_bytes
+    }
+
+    /// Returns the maximum number of tokens of an answer.
+    pub fn max_completion_tokens(&self) -> u32 {
+        self.settings.max_completion_tokens
+    }
+
+    /// Returns the most tokens that a request may use. Fails if its prompt is too large.
+    pub fn max_tokens(&self, request: &ChatRequest) -> Result<u64, Error> {
+        self.settings.check_prompt(request)?;
+        Ok(self.settings.max_tokens(request))
     }
 }

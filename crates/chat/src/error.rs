@@ -18,6 +18,18 @@ pub enum Error {
         /// The role.
         role: ModelRole,
     },
+    /// The role has the model of MCP clients.
+    #[error(
+        "the role {role} has the model {model} of MCP clients in `chat.models`, which is asked \
+         after saves only; give the role to a model of a server in its place, and restart the \
+         service"
+    )]
+    OfClients {
+        /// The role.
+        role: ModelRole,
+        /// Name of the model in the configuration.
+        model: String,
+    },
     /// A setting of a model is invalid.
     #[error("chat.models.{model}.{field}: {rule}")]
     Settings {
@@ -144,7 +156,7 @@ pub enum Error {
 impl Classified for Error {
     fn kind(&self) -> ErrorKind {
         match self {
-            Self::NotConfigured { .. } => ErrorKind::Conflict,
+            Self::NotConfigured { .. } | Self::OfClients { .. } => ErrorKind::Conflict,
             Self::Settings { .. } => ErrorKind::Invalid,
             Self::RateLimited { .. } => ErrorKind::RateLimited,
             Self::Credentials { .. }

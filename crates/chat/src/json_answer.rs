@@ -43,14 +43,14 @@ impl JsonAnswer {
         &self.schema
     }
 
-    /// Returns the instruction to answer by the schema, for a model that nothing else makes do so.
+    /// Returns the instruction to answer by the schema, for a model that is not forced to.
     pub fn instruction(&self) -> String {
         format!("Answer with JSON only, by this JSON Schema:\n{}", self.schema)
     }
 
     /// Parses an answer, checks it and masks its texts. The error is the defect, which names the
     /// rule of the schema and quotes nothing of the answer.
-    pub fn parse(&self, answer: &str) -> Result<Value, String> {
+    pub(crate) fn parse(&self, answer: &str) -> Result<Value, String> {
         let json = without_fence(answer);
         let mut value: Value = serde_json::from_str(json)
             .map_err(|error| format!("text that is no JSON (line {})", error.line()))?;

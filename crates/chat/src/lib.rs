@@ -12,7 +12,7 @@ mod provider;
 mod request;
 mod settings;
 
-pub use client_model::{ClientModel, ClientModelLimits};
+pub use client_model::ClientModel;
 pub use completion::{Completion, Content, Usage};
 pub use error::{Error, Failure};
 pub use json_answer::{InvalidSchema, JsonAnswer};

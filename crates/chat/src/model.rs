@@ -6,15 +6,14 @@ use std::time::Duration;
 
 use backon::{ExponentialBuilder, Retryable};
 use mc_model_server::{LONGEST_WAIT, next_wait};
-use mc_sanitizer::mask;
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
 use crate::circuit_breaker::CircuitBreaker;
 use crate::error::Failure;
 use crate::{
-    Answer, AnswerEnd, AnswerFormat, ChatModelSettings, ChatProvider, ChatRequest, Completion,
-    Content, Error, Price, Progress, Usage,
+    Answer, ChatModelSettings, ChatProvider, ChatRequest, Completion, Content, Error, Price,
+    Progress, Usage,
 };
 
 /// Retries of a request.
@@ -76,14 +75,15 @@ impl ChatModel {
     /// Returns the most tokens that a request may use: those of its prompt, and of the longest
     /// completion.
     pub fn max_tokens(&self, request: &ChatRequest) -> u64 {
-        request.tokens() + u64::from(self.settings.max_completion_tokens)
+        self.settings.max_tokens(request)
     }
 
     /// Requests a completion. Dropping the future cancels the request.
     pub async fn complete(&self, request: &ChatRequest) -> Result<Completion, Failure> {
         let used = Used::default();
         let answer = self.answer(request, &used).await;
-        let completion = answer.and_then(|answer| self.checked(&answer, &request.format));
+        let completion = answer
+            .and_then(|answer| Content::read(&answer, &request.format, &self.name, &self.settings));
         match completion {
             Ok(content) => Ok(Completion { content, usage: used.total() }),
             Err(error) => Err(Failure { error, usage: used.total() }),
@@ -92,10 +92,7 @@ impl ChatModel {
 
     /// Requests an answer, and retries transient failures.
     async fn answer(&self, request: &ChatRequest, used: &Used) -> Result<Answer, Error> {
-        let (bytes, max_bytes) = (request.bytes(), self.settings.max_prompt_bytes);
-        if bytes > max_bytes {
-            return Err(Error::PromptTooLarge { bytes, max_bytes });
-        }
+        self.settings.check_prompt(request)?;
         // The permit is kept between retries, so that a failing server gets fewer requests.
         let _permit = self.permits.acquire().await.expect("the semaphore is never closed");
         let retries = ExponentialBuilder::default()
@@ -124,7 +121,7 @@ impl ChatModel {
         let progress = Progress::new(self.settings.max_completion_bytes);
         let answer = timeout(self.settings.timeout(), self.provider.request(request, &progress));
         let answer = answer.await.unwrap_or_else(|_| {
-            let server = self.settings.server();
+            let server = self.settings.base_url().map(|url| url.to_string()).unwrap_or_default();
             Err(Error::TimedOut { server, limit: self.settings.timeout() })
         });
         match &answer {
@@ -140,32 +137,6 @@ impl ChatModel {
             used.add(broken_off(request, &progress));
         }
         answer
-    }
-
-    /// Returns the content of an answer, masked and of the requested form.
-    fn checked(&self, answer: &Answer, format: &AnswerFormat) -> Result<Content, Error> {
-        let model = || self.name.clone();
-        match answer.end {
-            AnswerEnd::Complete => {}
-            AnswerEnd::TokenLimit => {
-                let max_tokens = self.settings.max_completion_tokens;
-                return Err(Error::TokenLimit { model: model(), max_tokens });
-            }
-            AnswerEnd::Declined => return Err(Error::Declined { model: model() }),
-        }
-        if answer.text.trim().is_empty() {
-            let defect = "an empty answer".to_owned();
-            return Err(Error::BadAnswer { model: model(), defect });
-        }
-        match format {
-            AnswerFormat::Text => Ok(Content::Text(mask(&answer.text).text)),
-            AnswerFormat::Json(json) => {
-                let value = json.parse(&answer.text);
-                value
-                    .map(Content::Json)
-                    .map_err(|defect| Error::BadAnswer { model: model(), defect })
-            }
-        }
     }
 }
 

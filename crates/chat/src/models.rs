@@ -38,15 +38,19 @@ impl ChatModels {
         Ok(opened)
     }
 
-    /// Returns the model with a role. A client's own model is none: the service can't ask it by
-    /// itself.
+    /// Returns the model with a role. The model of clients is none: the service can't ask it.
     pub fn with_role(&self, role: ModelRole) -> Result<&Arc<ChatModel>, Error> {
+        if role == ModelRole::Judge
+            && let Some(model) = &self.client_model
+        {
+            return Err(Error::OfClients { role, model: model.name().to_owned() });
+        }
         let name = self.roles.get(&role);
         let model = name.and_then(|name| self.models.get(name));
         model.ok_or(Error::NotConfigured { role })
     }
 
-    /// Returns the own model of MCP clients, which judges saves, if it is configured.
+    /// Returns the model of MCP clients, which judges saves, if it is configured.
     pub fn client_model(&self) -> Option<&Arc<ClientModel>> {
         self.client_model.as_ref()
     }

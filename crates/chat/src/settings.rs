@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-use crate::Usage;
+use crate::{ChatRequest, Error, Usage};
 
 /// What a model is used for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -195,24 +195,24 @@ pub struct ChatModelSettings {
     pub price_per_million: Price,
 }
 
-pub(crate) mod defaults {
-    pub(crate) fn timeout_seconds() -> u64 {
+mod defaults {
+    pub(super) fn timeout_seconds() -> u64 {
         60
     }
 
-    pub(crate) fn max_prompt_bytes() -> usize {
+    pub(super) fn max_prompt_bytes() -> usize {
         16 * 1024
     }
 
-    pub(crate) fn max_completion_bytes() -> usize {
+    pub(super) fn max_completion_bytes() -> usize {
         12 * 1024
     }
 
-    pub(crate) fn max_completion_tokens() -> u32 {
+    pub(super) fn max_completion_tokens() -> u32 {
         4096
     }
 
-    pub(crate) fn max_concurrent() -> usize {
+    pub(super) fn max_concurrent() -> usize {
         4
     }
 }
@@ -274,9 +274,16 @@ impl ChatModelSettings {
         Ok(())
     }
 
-    /// Returns the name of the server in errors.
-    pub(crate) fn server(&self) -> String {
-        self.base_url().map_or_else(|_| "of the MCP client".to_owned(), |url| url.to_string())
+    /// Checks the size of a prompt.
+    pub(crate) fn check_prompt(&self, request: &ChatRequest) -> Result<(), Error> {
+        let (bytes, max_bytes) = (request.bytes(), self.max_prompt_bytes);
+        if bytes > max_bytes { Err(Error::PromptTooLarge { bytes, max_bytes }) } else { Ok(()) }
+    }
+
+    /// Returns the most tokens that a request may use: those of its prompt, and of the longest
+    /// completion.
+    pub(crate) fn max_tokens(&self, request: &ChatRequest) -> u64 {
+        request.tokens() + u64::from(self.max_completion_tokens)
     }
 
     /// Returns whether texts stay on this machine. Where a client's own model runs is unknown.

@@ -92,7 +92,7 @@ fn model_of_clients_is_no_model_of_the_service() {
     let settings: ChatSettings = serde_json::from_value(settings).expect("settings");
     let models = ChatModels::open(&settings).expect("models");
     let error = models.with_role(ModelRole::Judge).expect_err("no server");
-    assert_eq!(error, Error::NotConfigured { role: ModelRole::Judge });
+    assert_eq!(error, Error::OfClients { role: ModelRole::Judge, model: "client".to_owned() });
     assert_eq!(models.iter().count(), 0, "doctor asks none");
     assert_eq!(models.client_model().expect("configured").name(), "client");
 }
@@ -109,9 +109,11 @@ fn wrong_settings_name_the_model_and_the_field() {
         (json!({"max_concurrent": usize::MAX}), "chat.models.m.max_concurrent: must be from 1 to"),
         (json!({"provider": "openai", "api_key_env": "MC_NO_SUCH_KEY"}), "MC_NO_SUCH_KEY"),
         (json!({"roles": ["judge", "judge"]}), "judge is also a role of m"),
-        (json!({"provider": "mcp_sampling", "roles": ["writer"]}), "m.roles: can only be [judge]"),
-        (json!({"provider": "mcp_sampling", "base_url": "http://a.example"}), "has no server"),
-        (json!({"provider": "mcp_sampling", "api_key_env": "KEY"}), "the client has the key"),
+        (json!({"provider": "mcp_sampling", "roles": ["writer"]}), "m.roles: must be [judge]"),
+        (json!({"provider": "mcp_sampling", "roles": []}), "m.roles: must be [judge]"),
+        (json!({"provider": "mcp_sampling", "base_url": "http://a.example"}), "m.base_url: can't"),
+        (json!({"provider": "mcp_sampling", "api_key_env": "KEY"}), "m.api_key_env: can't be set"),
+        (json!({"provider": "mcp_sampling", "api_key_file": "/k"}), "m.api_key_file: can't be"),
     ] {
         let mut settings = json!({"provider": "lm_studio", "model": "m", "roles": ["judge"]});
         for (field, value) in change.as_object().expect("an object") {

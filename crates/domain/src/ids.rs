@@ -95,6 +95,8 @@ ids! {
     DuplicateClusterId,
     /// An export: the records of a team as one document.
     ExportId,
+    /// A request to a chat model.
+    ChatRequestId,
     /// A task: the project's row of a tracker's issue.
     TaskId,
     /// A conversation between a developer and an assistant.

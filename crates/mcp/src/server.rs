@@ -116,7 +116,7 @@ impl MemoryServer {
         let project = self.project(context)?;
         let headers = self.forwarded(context);
         let caller = CoreCaller { core: &self.core, headers, project: project.as_deref() };
-        let sampler = Sampler::of(context, &self.core, headers);
+        let sampler = Sampler::of(context, &self.core, headers).filter(|_| tool.is_save());
         let call = execute(&caller, tool, arguments, sampler);
         let outcome = progress::run(tool.name(), context, call).await;
         outcome.ok_or(CallError::Cancelled)?
@@ -379,8 +379,8 @@ impl ServerHandler for MemoryServer {
     }
 }
 
-/// Resolves the arguments, calls the Core and renders its response. `sampler` may judge what was
-/// saved.
+/// Resolves the arguments, calls the Core and renders its response. With a `sampler`, the client's
+/// model judges the saved record.
 async fn execute(
     caller: &CoreCaller<'_>,
     tool: &Tool,

@@ -6,9 +6,9 @@ use mc_chat::{
     ChatModel, ChatModels, ChatRequest, ClientModel, Completion, Content, ModelRole, Price, Usage,
 };
 use mc_domain::policy::AllowedModels;
-use mc_domain::{Classified, ErrorKind, Policy, ProjectId};
+use mc_domain::{ChatRequestId, Classified, ErrorKind, Policy, ProjectId};
 use mc_store::Store;
-use mc_store::chat_requests::{self, ChatRequestEnd, ChatRequestId, NewChatRequest, Reservation};
+use mc_store::chat_requests::{self, ChatRequestEnd, NewChatRequest, Reservation};
 use serde_json::Value;
 
 /// Reason why a project gets no completion.
@@ -46,6 +46,9 @@ pub enum Error {
          to `chat.models` in the configuration, with `provider: mcp_sampling` and `roles: [judge]`"
     )]
     NoClientModel,
+    /// A question to a client's model that is not open.
+    #[error("there is no open question {0}: it was answered, or is of another project; ask again")]
+    NotOpen(ChatRequestId),
     /// No model answered.
     #[error(transparent)]
     Model(#[from] mc_chat::Error),
@@ -58,7 +61,10 @@ impl Error {
     /// Whether a later request has no answer either. The budget has no tokens until the next day.
     pub fn is_final(&self) -> bool {
         match self {
-            Self::NotAllowed { .. } | Self::BudgetSpent { .. } | Self::NoClientModel => true,
+            Self::NotAllowed { .. }
+            | Self::BudgetSpent { .. }
+            | Self::NoClientModel
+            | Self::NotOpen(_) => true,
             Self::Model(error) => !error.kind().is_transient(),
             Self::Store(_) => false,
         }
@@ -70,7 +76,7 @@ impl Classified for Error {
         match self {
             Self::NotAllowed { .. } => ErrorKind::Forbidden,
             Self::BudgetSpent { .. } => ErrorKind::RateLimited,
-            Self::NoClientModel => ErrorKind::Conflict,
+            Self::NoClientModel | Self::NotOpen(_) => ErrorKind::Conflict,
             Self::Model(error) => error.kind(),
             Self::Store(error) => error.kind(),
         }
@@ -103,7 +109,7 @@ impl ProjectChat {
         Ok(model)
     }
 
-    /// Returns the own model of MCP clients, if it is configured and the policy allows it. The
+    /// Returns the model of MCP clients, if it is configured and the policy allows it. The
     /// policy has to allow any model: where a client's model runs is unknown.
     pub fn client_model(&self) -> Result<&Arc<ClientModel>, Error> {
         let model = self.models.client_model().ok_or(Error::NoClientModel)?;
@@ -134,15 +140,27 @@ impl ProjectChat {
             Ok(completion) => (completion.usage, None),
             Err(failure) => (failure.usage, Some(failure.kind().as_str())),
         };
-        self.record(reserved, model.price(), usage, error).await?;
+        self.record(reserved, model.name(), model.price(), usage, error).await?;
         Ok(completion.map_err(|failure| failure.error)?)
     }
 
-    /// Records the tokens that the own model of a client used. They count toward the budget.
-    pub async fn record_of_client(&self, usage: Usage) -> Result<(), Error> {
+    /// Reserves the tokens of a request that a client sends to its own model.
+    pub async fn reserve_for_client(&self, request: &ChatRequest) -> Result<ChatRequestId, Error> {
         let model = self.client_model()?;
-        let id = self.reserve(model.name(), ModelRole::Judge, usage.total()).await?;
-        self.record(id, model.price(), usage, None).await
+        self.reserve(model.name(), ModelRole::Judge, model.max_tokens(request)?).await
+    }
+
+    /// Records the tokens of a request that was reserved for a client, and the kind of its error.
+    /// It takes one answer.
+    pub async fn record_of_client(
+        &self,
+        id: ChatRequestId,
+        usage: Usage,
+        error: Option<&'static str>,
+    ) -> Result<(), Error> {
+        let model = self.client_model()?;
+        let is_open = self.record(id, model.name(), model.price(), usage, error).await?;
+        if is_open { Ok(()) } else { Err(Error::NotOpen(id)) }
     }
 
     /// Requests a completion in JSON like [`Self::complete`], and reads it. A defect that `read`
@@ -164,15 +182,6 @@ impl ProjectChat {
         Err(mc_chat::Error::BadAnswer { model, defect }.into())
     }
 
-    /// Fails if the budget of today has fewer tokens left.
-    pub async fn require_budget(&self, requested: u64) -> Result<(), Error> {
-        let used = chat_requests::used_tokens(&self.store, self.project).await?;
-        if used.saturating_add(requested) > self.budget {
-            return Err(self.spent(used, requested));
-        }
-        Ok(())
-    }
-
     async fn reserve(
         &self,
         model: &str,
@@ -186,26 +195,27 @@ impl ProjectChat {
                 tx.commit().await?;
                 Ok(id)
             }
-            Reservation::Spent { used_tokens } => Err(self.spent(used_tokens, requested)),
+            Reservation::Spent { used_tokens } => {
+                Err(Error::BudgetSpent { used_tokens, budget: self.budget, requested })
+            }
         }
     }
 
-    fn spent(&self, used_tokens: u64, requested: u64) -> Error {
-        Error::BudgetSpent { used_tokens, budget: self.budget, requested }
-    }
-
+    /// Returns whether the request was open.
     async fn record(
         &self,
         id: ChatRequestId,
+        model: &str,
         price: Price,
         usage: Usage,
         error: Option<&'static str>,
-    ) -> Result<(), Error> {
+    ) -> Result<bool, Error> {
         let Usage { prompt_tokens, completion_tokens } = usage;
         let cost = price.of(usage);
         let end = ChatRequestEnd { prompt_tokens, completion_tokens, cost, error };
         let mut tx = self.store.begin().await?;
-        chat_requests::complete(&mut tx, id, &end).await?;
-        Ok(tx.commit().await?)
+        let is_open = chat_requests::complete(&mut tx, self.project, id, model, &end).await?;
+        tx.commit().await?;
+        Ok(is_open)
     }
 }

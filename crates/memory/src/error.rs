@@ -131,13 +131,10 @@ pub enum Error {
     StillProposed(RecordId),
     /// A record of which no model's verdict is wanted.
     #[error(
-        "record {0} can't be judged again: it is private, a proposal, confirmed by a person, or no \
-         longer live"
+        "record {0} is not judged by a model: it is private, a proposal, untrusted, confirmed by a \
+         person, or no longer live; GET /records/{0} shows its state"
     )]
     NotJudged(RecordId),
-    /// An answer of a client's model that is no verdict; the defect.
-    #[error("the model returned {0}; send its answer as it is, by `answer_schema`")]
-    InvalidVerdict(String),
     /// A quarantine item cannot be encrypted or decrypted.
     #[error("encrypting or decrypting a quarantine item failed; the service's log has the cause")]
     Encryption,
@@ -278,7 +275,7 @@ impl Error {
             Self::BrokenSchema { .. } | Self::SchemaInUse { .. } | Self::TooManySchemas => {
                 (ErrorKind::Conflict, "schema")
             }
-            Self::InvalidAnswer(_) | Self::InvalidVerdict(_) => (ErrorKind::Invalid, "answer"),
+            Self::InvalidAnswer(_) => (ErrorKind::Invalid, "answer"),
             Self::ReservedSchema(_) => (ErrorKind::Conflict, "schema"),
             Self::ForbiddenPrompt(_) => (ErrorKind::Invalid, "instructions"),
             Self::Prompt(error) => (error.kind(), "instructions"),

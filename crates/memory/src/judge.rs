@@ -19,7 +19,7 @@ mod usefulness;
 
 use std::sync::Arc;
 
-use mc_domain::{RecordId, RecordKind};
+use mc_domain::{RecordId, RecordKind, Trust};
 
 pub use compare::{Comparison, Difference, compare};
 pub use model::{Doubt, Verdict};
@@ -90,6 +90,8 @@ pub struct Known {
     pub id: RecordId,
     /// Kind of knowledge.
     pub kind: RecordKind,
+    /// Whether its text may be trusted.
+    pub trust: Trust,
     /// Its content, parsed.
     pub note: Arc<ParsedNote>,
     /// Hash of its normalized content.

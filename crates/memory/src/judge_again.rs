@@ -48,14 +48,31 @@ pub async fn judge_again(
     let policy = policies::of(store, saved.record.project).await?;
     let chat = ProjectChat::new(Arc::clone(chat), store.clone(), saved.record.project, &policy);
     let verdict = verdict(&chat, &saved.question(), saved.known.clone()).await?;
-    saved.judge(store, &policy, verdict).await
+    saved.judge(store, &policy, verdict, JudgeSource::Service).await
+}
+
+/// The model that gave a verdict.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum JudgeSource {
+    /// A model of the service.
+    Service,
+    /// The model of a client, whose user may have written the verdict.
+    Client,
+}
+
+impl JudgeSource {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Service => "the chat model",
+            Self::Client => "the client's model",
+        }
+    }
 }
 
 /// A record that was saved, with the older ones that it may duplicate.
 pub(crate) struct SavedRecord {
     record: Record,
-    /// Older records.
-    pub known: Vec<Known>,
+    known: Vec<Known>,
 }
 
 impl SavedRecord {
@@ -72,10 +89,16 @@ impl SavedRecord {
         Ok(Some(Self { record, known }))
     }
 
-    /// Returns the request to a model about it. `known` is shortened to the records of the request.
-    pub fn request(&mut self, max_bytes: usize) -> ChatRequest {
-        let Record { kind, title, content, .. } = &self.record;
-        model::request(&Question { kind: *kind, title, content }, &mut self.known, max_bytes)
+    /// Returns the version of the record.
+    pub fn version(&self) -> i32 {
+        self.record.version
+    }
+
+    /// Returns the request to a model about it, and the known records of the request.
+    pub fn request(&self, max_bytes: usize) -> (ChatRequest, Vec<RecordId>) {
+        let mut known = self.known.clone();
+        let request = model::request(&self.question(), &mut known, max_bytes);
+        (request, known.into_iter().map(|known| known.id).collect())
     }
 
     /// Returns the question about it for a model.
@@ -90,12 +113,15 @@ impl SavedRecord {
         store: &Store,
         policy: &Policy,
         verdict: Verdict,
+        source: JudgeSource,
     ) -> Result<Rejudged, Error> {
         let Self { record, known } = self;
         let incoming = Candidate::of_text(record.kind, &record.content, None);
         let judgment = judge(&Candidate { verdict: Some(verdict), ..incoming }, &known);
         let reason = match judgment.doubt {
-            Some(doubt) => format!("the chat model doubts that it helps: {}", doubt.as_str()),
+            Some(doubt) => {
+                format!("{} doubts that it helps: {}", source.as_str(), doubt.as_str())
+            }
             None if judgment.needs_review() => judgment.reason,
             None => return Ok(Rejudged::Unchanged),
         };

@@ -112,12 +112,14 @@ async fn decide_and_write(
     let opinion = Opinion::default();
     let mut save = Save { store, request: request.clone(), prepared, dialog, notes, opinion };
     save.opinion = opinion::ask(ctx, &save, &mut wait).await;
+    let model_wait_left = wait.left();
     let (written, Save { prepared, .. }) = ctx.writes.write(save).await;
     let written = written?;
     let cites = uses::cites(&prepared.text, &prepared.body.meta, &prepared.citations);
     let own_records = [&[written.applied.record.id], written.decision.replaced()].concat();
     uses::note_cited(ctx, request.project, own_records, cites);
-    Ok(SaveOutcome::of_written(request, written, prepared, &filter))
+    let outcome = SaveOutcome::of_written(request, written, prepared, &filter);
+    Ok(SaveOutcome { model_wait_left, ..outcome })
 }
 
 /// Waits for a permit if the text may be too long for a record. The save keeps it until all is

@@ -177,7 +177,12 @@ fn writes_texts(route: &str) -> bool {
 
 fn cost(route: &str) -> NonZeroU32 {
     let units = match route {
-        "/recall" | "/search" | "/save" | "/dialogs" => SEARCH_COST,
+        "/recall"
+        | "/search"
+        | "/save"
+        | "/dialogs"
+        | "/records/{id}/judgment-questions"
+        | "/records/{id}/judgment" => SEARCH_COST,
         "/ingest/git" | "/ingest/docs" | "/tasks/sync" => BATCH_COST,
         _ => DEFAULT_COST,
     };

@@ -57,8 +57,9 @@ pub async fn save(
     })?;
     let saved = mc_memory::save(&here.memory, &request).await?;
     let is_stored = saved.decision.record().is_some();
-    let awaits_judgment = client_judge::is_wanted(&here.memory, here.project.id, &saved);
-    let mut response = SaveResponse { awaits_judgment, ..response(saved) };
+    let wait = client_judge::wait(&here.memory, here.project.id, &saved);
+    let judgment_wait_ms = wait.map(|wait| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX));
+    let mut response = SaveResponse { judgment_wait_ms, ..response(saved) };
     response.notes.extend(index_note(&here.memory.search.keyword.status()).filter(|_| is_stored));
     Ok(Json(response))
 }
@@ -165,7 +166,7 @@ fn response(saved: SaveOutcome) -> SaveResponse {
         contradicts: saved.contradicts,
         record: saved.record.map(records::record),
         vector_pending_reason: saved.vector_pending_reason.map(ToOwned::to_owned),
-        awaits_judgment: false,
+        judgment_wait_ms: None,
     }
 }
 

@@ -47,7 +47,7 @@ pub const OPERATIONS: &[(&str, Generator)] = &[
     ("list_records", memory::records),
     ("get_record", memory::record),
     ("delete_record", memory::forget),
-    ("get_judgment_question", memory::judgment),
+    ("create_judgment_question", memory::judgment_question),
     ("judge_record", memory::judgment),
     ("share_record", proposals::share),
     ("confirm_record", proposals::confirm),

@@ -220,10 +220,9 @@ pub struct SaveResponse {
     pub record: Option<Record>,
     /// Why vector search cannot find it yet. Keyword search can.
     pub vector_pending_reason: Option<String>,
-    /// Whether the own model of the client may judge the record now: `GET
-    /// /records/{id}/judgment` has the question.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub awaits_judgment: bool,
+    /// Time for which the caller may wait for a judgment by its own model, in milliseconds, if one
+    /// is wanted: `POST /records/{id}/judgment-questions` returns the question.
+    pub judgment_wait_ms: Option<u64>,
 }
 
 /// Outcome of a save.

@@ -1,19 +1,20 @@
 //! Tests with a scripted Core and clients that offer a model, or none. The end-to-end tests have
 //! the official SDK as client.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use axum::extract::State;
-use axum::routing::{get, post};
+use axum::routing::post;
 use axum::{Json, Router};
 use mc_domain::ProjectKey;
 use rmcp::model::{
     CallToolRequestParams, CallToolResult, ClientCapabilities, ClientConfig,
     CreateMessageRequestMethod, ProtocolVersion,
 };
-use rmcp::service::RoleClient;
+use rmcp::service::{RoleClient, RunningService};
 use rmcp::{ClientHandler, ClientLifecycleMode, ClientServiceExt, ErrorData};
-use tokio::sync::Notify;
+use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::*;
@@ -22,28 +23,30 @@ use crate::{MemoryServer, ServerSettings, serve_on};
 
 const ID: &str = "01890a5d-ac96-774b-bcce-b302099a8057";
 
-/// Counts the questions that the Core was asked for. A save waits 50 ms for the answer.
-fn core(questions: Arc<AtomicUsize>) -> Router {
-    async fn question(State(questions): State<Arc<AtomicUsize>>) -> Json<Value> {
+/// Counts the questions of the Core. A save waits 50 ms for a judgment, and a client's answer has
+/// `limit_seconds`.
+fn core(questions: Arc<AtomicUsize>, limit_seconds: u64) -> Router {
+    let question = async move |State(questions): State<Arc<AtomicUsize>>| -> Json<Value> {
         questions.fetch_add(1, Ordering::Relaxed);
         Json(json!({
-            "instructions": "Judge.", "question": "{}", "answer_schema": {"type": "object"},
-            "known": [], "model": "client", "model_hint": "small", "wait_ms": 50,
-            "timeout_seconds": 1, "max_completion_bytes": 1000, "max_completion_tokens": 100,
+            "question_id": ID, "version": 1, "instructions": "Judge.", "question": "{}",
+            "known": [], "model_hint": "small", "timeout_seconds": limit_seconds,
+            "max_completion_bytes": 1000, "max_completion_tokens": 100,
         }))
-    }
-    let saved = json!({"outcome": "created", "id": ID, "reason": "new", "awaits_judgment": true});
+    };
+    let saved = json!({"outcome": "created", "id": ID, "reason": "new", "judgment_wait_ms": 50});
     Router::new()
         .route("/save", post(async || Json(saved)))
-        .route("/records/{id}/judgment", get(question))
+        .route("/records/{id}/judgment-questions", post(question))
         .with_state(questions)
 }
 
 /// A client with a model that never answers, if it offers one.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 struct Client {
     has_model: bool,
-    was_cancelled: Arc<Notify>,
+    asked: mpsc::UnboundedSender<CreateMessageRequestParams>,
+    cancelled: mpsc::UnboundedSender<()>,
 }
 
 impl ClientHandler for Client {
@@ -60,20 +63,29 @@ impl ClientHandler for Client {
         params: CreateMessageRequestParams,
         context: RequestContext<RoleClient>,
     ) -> Result<CreateMessageResult, ErrorData> {
-        let preferred = params.model_preferences.and_then(|preferences| preferences.hints);
-        assert_eq!(preferred, Some(vec![ModelHint::new("small")]));
+        self.asked.send(params).expect("the test runs");
         context.ct.cancelled().await;
-        self.was_cancelled.notify_one();
+        self.cancelled.send(()).expect("the test runs");
         Err(ErrorData::method_not_found::<CreateMessageRequestMethod>())
     }
 }
 
-/// Saves a note; returns the result, and how often the Core was asked for a question.
-async fn saved(client: Client, lifecycle: ClientLifecycleMode) -> (CallToolResult, usize) {
+/// A save of a client.
+struct Saved {
+    result: CallToolResult,
+    /// How often the Core was asked for a question.
+    questions: usize,
+    asked: mpsc::UnboundedReceiver<CreateMessageRequestParams>,
+    cancelled: mpsc::UnboundedReceiver<()>,
+    _client: RunningService<RoleClient, Client>,
+    _directory: tempfile::TempDir,
+}
+
+async fn saved(has_model: bool, lifecycle: ClientLifecycleMode, limit_seconds: u64) -> Saved {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let url = format!("http://{}", listener.local_addr().expect("an address"));
     let questions = Arc::new(AtomicUsize::default());
-    let router = core(Arc::clone(&questions));
+    let router = core(Arc::clone(&questions), limit_seconds);
     tokio::spawn(async move { axum::serve(listener, router).await });
     let directory = tempfile::tempdir().expect("a directory");
     let path = directory.path().join("token");
@@ -86,50 +98,55 @@ async fn saved(client: Client, lifecycle: ClientLifecycleMode) -> (CallToolResul
     };
     let (ours, theirs) = tokio::io::duplex(1 << 20);
     let (read, write) = tokio::io::split(ours);
-    let shutdown = CancellationToken::new();
-    tokio::spawn(serve_on(read, write, MemoryServer::new(core, settings), shutdown.clone()));
-    let was_cancelled = Arc::clone(&client.was_cancelled);
-    let has_model = client.has_model;
-    let is_session = matches!(lifecycle, ClientLifecycleMode::Initialize);
-    let running = client.serve_with_lifecycle(theirs, lifecycle).await.expect("a session");
-    let Value::Object(arguments) = json!({"kind": "fact", "content": "Units must match"}) else {
-        unreachable!("an object")
-    };
-    let save = CallToolRequestParams::new("save").with_arguments(arguments);
-    let result = running.call_tool(save).await.expect("a result");
-    if has_model && is_session {
-        // The save has returned, and the question ends with its time limit.
-        was_cancelled.notified().await;
-    }
-    (result, questions.load(Ordering::Relaxed))
+    let server = MemoryServer::new(core, settings);
+    tokio::spawn(serve_on(read, write, server, CancellationToken::new()));
+    let ((asking, asked), (cancelling, cancelled)) =
+        (mpsc::unbounded_channel(), mpsc::unbounded_channel());
+    let client = Client { has_model, asked: asking, cancelled: cancelling };
+    let client = client.serve_with_lifecycle(theirs, lifecycle).await.expect("a session");
+    let arguments = json!({"kind": "fact", "content": "Units must match"});
+    let save = CallToolRequestParams::new("save")
+        .with_arguments(arguments.as_object().expect("an object").clone());
+    let result = client.call_tool(save).await.expect("a result");
+    let questions = questions.load(Ordering::Relaxed);
+    Saved { result, questions, asked, cancelled, _client: client, _directory: directory }
 }
 
-fn structured(result: &CallToolResult) -> &Value {
-    assert_eq!(result.is_error, Some(false), "{result:?}");
-    result.structured_content.as_ref().expect("structured content")
+fn structured(saved: &Saved) -> &Value {
+    assert_eq!(saved.result.is_error, Some(false), "{:?}", saved.result);
+    saved.result.structured_content.as_ref().expect("structured content")
 }
 
 #[tokio::test]
 async fn client_without_a_model_is_not_asked() {
-    let (result, questions) = saved(Client::default(), ClientLifecycleMode::Initialize).await;
-    assert_eq!(structured(&result), &json!({"outcome": "created", "id": ID, "reason": "new"}));
-    assert_eq!(questions, 0);
+    let saved = saved(false, ClientLifecycleMode::Initialize, 600).await;
+    assert_eq!(structured(&saved), &json!({"outcome": "created", "id": ID, "reason": "new"}));
+    assert_eq!(saved.questions, 0);
 }
 
 #[tokio::test]
 async fn revision_without_requests_to_clients_asks_none() {
     let lifecycle =
         ClientLifecycleMode::Discover { preferred_versions: vec![ProtocolVersion::V_2026_07_28] };
-    let client = Client { has_model: true, ..Client::default() };
-    let (result, questions) = saved(client, lifecycle).await;
-    assert_eq!(structured(&result)["outcome"], "created");
-    assert_eq!(questions, 0);
+    let saved = saved(true, lifecycle, 600).await;
+    assert_eq!(structured(&saved)["outcome"], "created");
+    assert_eq!(saved.questions, 0);
 }
 
 #[tokio::test]
-async fn save_does_not_wait_for_a_model_that_never_answers_and_the_client_is_told() {
-    let client = Client { has_model: true, ..Client::default() };
-    let (result, questions) = saved(client, ClientLifecycleMode::Initialize).await;
-    assert_eq!(structured(&result)["outcome"], "created");
-    assert_eq!(questions, 1);
+async fn save_returns_before_the_model_answers() {
+    let mut saved = saved(true, ClientLifecycleMode::Initialize, 600).await;
+    assert_eq!(structured(&saved)["outcome"], "created");
+    let asked = saved.asked.recv().await.expect("a question");
+    assert_eq!(asked.system_prompt.as_deref(), Some("Judge."));
+    let hints = asked.model_preferences.and_then(|preferences| preferences.hints);
+    assert_eq!(hints, Some(vec![ModelHint::new("small")]));
+    assert!(saved.cancelled.try_recv().is_err(), "it has more time");
+}
+
+#[tokio::test]
+async fn question_is_cancelled_after_its_time_limit() {
+    let mut saved = saved(true, ClientLifecycleMode::Initialize, 1).await;
+    saved.asked.recv().await.expect("a question");
+    saved.cancelled.recv().await.expect("a cancellation");
 }

@@ -63,13 +63,13 @@ impl Definition for Save {
     }
 }
 
-/// Returns the response without the record, which the caller has sent itself, and without what
-/// only this server reads.
+/// Returns the response without the record, which the caller has sent itself, and without the wait
+/// for a judgment, which only this server reads.
 fn slim(response: &Value) -> Value {
     let fields = response.as_object().into_iter().flatten();
     let shown = fields.filter(|(name, value)| {
         let is_empty = value.is_null() || **value == json!([]);
-        !["record", "awaits_judgment"].contains(&name.as_str()) && !is_empty
+        !["record", "judgment_wait_ms"].contains(&name.as_str()) && !is_empty
     });
     Value::Object(shown.map(|(name, value)| (name.clone(), value.clone())).collect::<Map<_, _>>())
 }

@@ -65,6 +65,11 @@ impl Tool {
         self.spec.toolsets.iter().any(|toolset| toolsets.contains(toolset))
     }
 
+    /// Returns whether the tool saves a note, which the client's model may judge.
+    pub fn is_save(&self) -> bool {
+        self.spec.name == super::save::Save::SPEC.name
+    }
+
     /// Returns the entry of this tool in `tools/list`.
     pub fn listed(&self) -> &Listed {
         self.listed.get_or_init(|| (self.list)(&self.spec))

@@ -11,8 +11,9 @@
 
 use std::sync::{Arc, LazyLock};
 
-use mc_chat::{ChatRequest, JsonAnswer};
-use mc_domain::{RecordId, RecordKind};
+use mc_chat::{AnswerFormat, ChatRequest, JsonAnswer};
+use mc_contract::operations::judgment::KNOWN_MAX;
+use mc_domain::{RecordId, RecordKind, Trust};
 use mc_prompt_guard::neutralize;
 use mc_sanitizer::{Sanitized, mask};
 use serde::Deserialize;
@@ -23,8 +24,6 @@ use super::{
     MergeBasis, Pair, mergeable,
 };
 
-/// Most known records in a request: the nearest ones.
-pub const KNOWN_MAX: usize = 5;
 /// Least cosine at which the model's word is enough for two notes that share few words.
 const SAME_COSINE_MIN: f32 = 0.75;
 
@@ -147,8 +146,10 @@ static ANSWER: LazyLock<Arc<JsonAnswer>> = LazyLock::new(|| {
 });
 
 /// Returns the request about a note and its nearest known records: [`KNOWN_MAX`], or fewer if they
-/// do not fit into `max_bytes`. `known` is shortened to them, the nearest first.
+/// do not fit into `max_bytes`. Untrusted ones are left out: their text may address the model.
+/// `known` is shortened to the records of the request, the nearest first.
 pub fn request(question: &Question<'_>, known: &mut Vec<Known>, max_bytes: usize) -> ChatRequest {
+    known.retain(|known| known.trust > Trust::Untrusted);
     let nearness = |known: &Known| known.cosine.unwrap_or_default();
     known.sort_by(|a, b| nearness(b).total_cmp(&nearness(a)));
     known.truncate(KNOWN_MAX);
@@ -178,14 +179,14 @@ fn shown(text: &str) -> String {
     neutralize(text).into_owned()
 }
 
-/// Returns the JSON Schema of an answer.
-pub fn answer_schema() -> &'static Value {
-    ANSWER.schema()
+/// Returns the form of an answer.
+pub fn answer_format() -> AnswerFormat {
+    AnswerFormat::Json(Arc::clone(&ANSWER))
 }
 
-/// Parses an answer to [`request()`], and checks it. The error is the defect.
-pub fn parse(answer: &str) -> Result<Value, String> {
-    ANSWER.parse(answer)
+/// Returns the instruction to answer in this form, for a model that is not forced to.
+pub fn answer_instruction() -> String {
+    ANSWER.instruction()
 }
 
 /// Reads the answer to [`request()`] with these known records. Relations to records that the
@@ -313,6 +314,13 @@ mod tests {
         given["relations"][0]["known"] = json!(1.0);
         let verdict = verdict(&given, &[record.id]).unwrap();
         assert_eq!(verdict.relations, [(record.id, Relation::Same)]);
+    }
+
+    #[test]
+    fn untrusted_notes_are_left_out() {
+        let untrusted = Known { trust: Trust::Untrusted, ..known(RECORD, Some(0.9)) };
+        let text = ask("x", &[untrusted, known(PARAPHRASE, None)]);
+        assert!(!text.contains(RECORD) && text.contains(PARAPHRASE), "{text}");
     }
 
     #[test]

@@ -105,6 +105,7 @@ pub(super) fn known(content: &str, cosine: Option<f32>) -> Known {
     Known {
         id: RecordId::generate(),
         kind: RecordKind::Fact,
+        trust: Trust::Team,
         note: Arc::new(ParsedNote::read(content)),
         content_hash: content_hash(content),
         cosine,

@@ -71,6 +71,7 @@ fn draft_as_known(save: &Save, new: &RecordDraft<'_>, other: &Save) -> Known {
     Known {
         id: new.id,
         kind: save.request.kind,
+        trust: save.prepared.trust,
         note: save.prepared.note.clone(),
         content_hash: save.prepared.body.content_hash.clone(),
         cosine: save.vector().zip(other.vector()).map(|(a, b)| cosine(a, b)),

@@ -51,6 +51,11 @@ impl<'a> ModelWait<'a> {
         Self { left: limit, request, key, permit }
     }
 
+    /// Returns the time that is left.
+    pub fn left(&self) -> Duration {
+        self.left
+    }
+
     /// Waits for an answer; `None` if it does not arrive in the time that is left. A large save
     /// gives its permit back meanwhile, so that no other one waits for the models of this one.
     pub async fn limit<T>(&mut self, answer: impl Future<Output = T>) -> Option<T> {

@@ -1,5 +1,8 @@
 //! The outcome of a save: the decision, its reasons, and the record as it is afterwards.
 
+use std::fmt;
+use std::time::Duration;
+
 use mc_contract::operations::save::{ContradictedRecord, Kept, UnknownCitation};
 use mc_domain::{DocId, QuarantineItemId, RecordId};
 use mc_store::citations::Citation;
@@ -83,6 +86,24 @@ impl Decision {
     }
 }
 
+/// The decision in words: `merged into <id>`.
+impl fmt::Display for Decision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Created(id) => write!(f, "created {id}"),
+            Self::Merged(id) => write!(f, "merged into {id}"),
+            Self::Superseded { by, replaced } => {
+                let replaced: Vec<_> = replaced.iter().map(ToString::to_string).collect();
+                write!(f, "{by} superseded {}", replaced.join(", "))
+            }
+            Self::Proposed(id) => write!(f, "proposed {id}"),
+            Self::Duplicate(id) => write!(f, "duplicate of {id}"),
+            Self::Quarantined(id) => write!(f, "quarantined as {id}"),
+            Self::Rejected(_) | Self::Forbidden => f.write_str("rejected"),
+        }
+    }
+}
+
 /// The result of a save, for the response.
 #[derive(Debug, Clone)]
 pub struct SaveOutcome {
@@ -116,6 +137,8 @@ pub struct SaveOutcome {
     pub record: Option<Record>,
     /// Why semantic search cannot find the record yet; the vector follows from the queue.
     pub vector_pending_reason: Option<&'static str>,
+    /// Time for which the save might still wait for a model.
+    pub model_wait_left: Duration,
 }
 
 impl SaveOutcome {
@@ -146,7 +169,7 @@ impl SaveOutcome {
 /// Reports a note that was rejected or quarantined.
 pub(super) fn not_kept(decision: Decision, reason: String, filter: &ContentFilter) -> SaveOutcome {
     SaveOutcome {
-        message: message(&decision),
+        message: decision.to_string(),
         decision,
         reason,
         scores: Scores::default(),
@@ -161,19 +184,6 @@ pub(super) fn not_kept(decision: Decision, reason: String, filter: &ContentFilte
         contradicts: None,
         record: None,
         vector_pending_reason: None,
-    }
-}
-
-fn message(decision: &Decision) -> String {
-    let list =
-        |ids: &[RecordId]| ids.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-    match decision {
-        Decision::Created(id) => format!("created {id}"),
-        Decision::Merged(id) => format!("merged into {id}"),
-        Decision::Superseded { by, replaced } => format!("{by} superseded {}", list(replaced)),
-        Decision::Proposed(id) => format!("proposed {id}"),
-        Decision::Duplicate(id) => format!("duplicate of {id}"),
-        Decision::Quarantined(id) => format!("quarantined as {id}"),
-        Decision::Rejected(_) | Decision::Forbidden => "rejected".to_owned(),
+        model_wait_left: Duration::ZERO,
     }
 }

@@ -234,8 +234,8 @@ pub(super) async fn find_candidates(
 
 /// Returns a record as the judge compares it, with its parsed content.
 pub(crate) fn as_known(record: records::Candidate, note: Arc<ParsedNote>) -> Known {
-    let records::Candidate { id, kind, content_hash, similarity: cosine, .. } = record;
-    Known { id, kind, note, content_hash, cosine }
+    let records::Candidate { id, kind, trust, content_hash, similarity: cosine, .. } = record;
+    Known { id, kind, trust, note, content_hash, cosine }
 }
 
 /// Returns the only user who may see the record, for a private note.

@@ -1,9 +1,8 @@
 //! Requests to chat models, by which a project's daily budget of tokens is kept.
 
 use mc_contract::operations::chat_usage::DailyChatUsage;
-use mc_domain::ProjectId;
+use mc_domain::{ChatRequestId, ProjectId};
 use sqlx::PgConnection;
-use uuid::Uuid;
 
 use crate::project_lock::{self, ProjectPart};
 use crate::{Result, Store, Tx};
@@ -18,10 +17,6 @@ pub struct NewChatRequest<'a> {
     /// The most tokens that the request may use.
     pub reserved_tokens: u64,
 }
-
-/// A reserved request, to be completed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ChatRequestId(Uuid);
 
 /// The end of a request.
 #[derive(Debug, Clone, Copy)]
@@ -61,34 +56,45 @@ pub async fn reserve(
     if used.saturating_add(request.reserved_tokens) > budget {
         return Ok(Reservation::Spent { used_tokens: used });
     }
-    let id = Uuid::now_v7();
+    let id = ChatRequestId::generate();
     tx.run(sqlx::query!(
         "insert into chat_requests (id, project_id, model, role, reserved_tokens)
          values ($1, $2, $3, $4, $5)",
-        id,
+        id.0,
         project.0,
         request.model,
         request.role,
         request.reserved_tokens.cast_signed()
     ))
     .await?;
-    Ok(Reservation::Reserved(ChatRequestId(id)))
+    Ok(Reservation::Reserved(id))
 }
 
-/// Completes a request: its tokens replace the reserved ones.
-pub async fn complete(tx: &mut Tx, id: ChatRequestId, end: &ChatRequestEnd) -> Result<()> {
-    tx.run(sqlx::query!(
+/// Completes a request of a project to a model: its tokens replace the reserved ones. Returns
+/// whether there was such an open request.
+pub async fn complete(
+    tx: &mut Tx,
+    project: ProjectId,
+    id: ChatRequestId,
+    model: &str,
+    end: &ChatRequestEnd,
+) -> Result<bool> {
+    let completed = sqlx::query!(
         "update chat_requests
-         set prompt_tokens = $2, completion_tokens = $3, cost = $4, error = $5,
+         set prompt_tokens = $4, completion_tokens = $5, cost = $6, error = $7,
              completed_at = now()
-         where id = $1 and completed_at is null",
+         where id = $1 and project_id = $2 and model = $3 and completed_at is null",
         id.0,
+        project.0,
+        model,
         end.prompt_tokens.cast_signed(),
         end.completion_tokens.cast_signed(),
         end.cost,
         end.error
-    ))
-    .await
+    )
+    .execute(&mut *tx.0)
+    .await?;
+    Ok(completed.rows_affected() == 1)
 }
 
 /// Lists the use of the last `days` days (UTC), newest day first. Tokens of requests that never

@@ -405,24 +405,43 @@ pub fn record(d: &mut Draw<'_>) -> Attempt {
     }
 }
 
+pub fn judgment_question(d: &mut Draw<'_>) -> Attempt {
+    let request = |id: &str| Attempt::post(format!("/records/{id}/judgment-questions"), &json!({}));
+    let (attempt, mark) = judged(d, request);
+    if !attempt.is_allowed() {
+        return attempt;
+    }
+    // Some records are for persons, and the budget of a day may be spent.
+    let attempt = attempt.expect(201).or(409).or(429);
+    attempt.check(move |answer| {
+        let is_right = answer.status != 201 || answer.body.to_string().contains(&mark);
+        is_right.then_some(()).ok_or_else(|| "another record's text".to_owned())
+    })
+}
+
 pub fn judgment(d: &mut Draw<'_>) -> Attempt {
-    let answer = json!({"known": [], "answer": {"verdict": "empty"}});
-    let is_answer = d.one_in(2);
-    let request = |id: &str| {
-        let path = format!("/records/{id}/judgment");
-        if is_answer { Attempt::post(path, &answer) } else { Attempt::get(path) }
-    };
-    let attempt = if let Some(private) = d.private().filter(|_| d.one_in(4)) {
-        let (project, _, thing) = private;
-        d.holding_private(request(&thing.id.to_string()), oracle::review(project), private)
-    } else {
-        let thing = d.thing(|project| &project.records);
-        let id = thing.map_or_else(|| d.id(), |(_, thing)| thing.id);
-        let action = thing.map_or(WRITE, |(project, _)| oracle::review(project));
-        d.holding(request(&id.to_string()), action, thing)
-    };
-    // No model of clients is configured.
+    let question = d.id();
+    let body = json!({
+        "question_id": question, "version": 1, "known": [], "text": "", "end": "failed",
+    });
+    let request = |id: &str| Attempt::post(format!("/records/{id}/judgment"), &body);
+    let (attempt, _) = judged(d, request);
+    // There is no such question.
     if attempt.is_allowed() { attempt.expect(409) } else { attempt }
+}
+
+/// Returns a request about a record, and the mark of the record's text.
+fn judged(d: &mut Draw<'_>, request: impl Fn(&str) -> Attempt) -> (Attempt, String) {
+    if let Some(private) = d.private().filter(|_| d.one_in(4)) {
+        let (project, _, thing) = private;
+        let action = oracle::review(project);
+        return (d.holding_private(request(&thing.id.to_string()), action, private), String::new());
+    }
+    let thing = d.thing(|project| &project.records);
+    let id = thing.map_or_else(|| d.id(), |(_, thing)| thing.id);
+    let action = thing.map_or(WRITE, |(project, _)| oracle::review(project));
+    let mark = thing.map(|(_, thing)| thing.mark.clone()).unwrap_or_default();
+    (d.holding(request(&id.to_string()), action, thing), mark)
 }
 
 pub fn forget(d: &mut Draw<'_>) -> Attempt {

@@ -6,6 +6,7 @@ use std::time::Duration;
 use axum::Router;
 use mc_accounts::{SignIn, SignInSettings};
 use mc_api::{ApiSettings, ApiState, Ingress, IngressConfig};
+use mc_chat::{ChatModels, ChatSettings};
 use mc_crypto::{EncryptionKey, Encryptor};
 use mc_mcp::{CoreClient, MemoryServer, ServerSettings};
 use mc_memory::MemoryContext;
@@ -44,7 +45,8 @@ pub async fn served(database: &TestDatabase) -> Service {
     let search =
         SearchContext { store: store.clone(), keyword, models, sanitizing: Arc::default() };
     let encryptor = Encryptor::new(EncryptionKey::generate(), Vec::new());
-    let memory = MemoryContext::new(search.clone(), Arc::new(encryptor.clone()));
+    let memory = MemoryContext::new(search.clone(), Arc::new(encryptor.clone()))
+        .with_chat_models(client_model(), Duration::ZERO);
     let state = ApiState::new(memory, background, sign_in(store, encryptor.clone()).await)
         .with_connectors(super::integrations::connectors());
     // Other tests cover rate limits.
@@ -64,6 +66,15 @@ pub async fn served(database: &TestDatabase) -> Service {
     let mcp = mc_mcp::http_router(mcp, stop.clone());
     let router = mc_api::public_router(state, mcp, &Ingress::new(ingress));
     Service { router, search, encryptor, model: number, index, stop: stop.drop_guard() }
+}
+
+/// Returns the model of MCP clients, which the service does not ask.
+fn client_model() -> Arc<ChatModels> {
+    let settings = json!({"models": {"client": {
+        "provider": "mcp_sampling", "roles": ["judge"], "max_completion_tokens": 1,
+    }}});
+    let settings: ChatSettings = serde_json::from_value(settings).expect("settings");
+    Arc::new(ChatModels::open(&settings).expect("models"))
 }
 
 async fn sign_in(store: mc_store::Store, encryptor: Encryptor) -> SignIn {

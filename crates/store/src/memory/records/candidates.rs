@@ -1,6 +1,6 @@
 //! Candidates: live records that a new text may duplicate.
 
-use mc_domain::{ProjectId, RecordId, RecordKind, UserId, Visibility};
+use mc_domain::{ProjectId, RecordId, RecordKind, Trust, UserId, Visibility};
 use sqlx::{AssertSqlSafe, FromRow, raw_sql};
 use uuid::Uuid;
 
@@ -16,6 +16,8 @@ pub struct Candidate {
     pub id: RecordId,
     /// Kind of knowledge, such as a fact or a rule.
     pub kind: RecordKind,
+    /// Whether its text may be trusted.
+    pub trust: Trust,
     /// Text of the record.
     pub content: String,
     /// sha256 of the normalized content.
@@ -102,6 +104,7 @@ pub async fn candidates(
         let candidate = Candidate {
             id: row.id.into(),
             kind: word(&row.kind)?,
+            trust: word(&row.trust)?,
             content: row.content,
             content_hash: row.content_hash,
             similarity,
@@ -119,6 +122,7 @@ struct Row {
     n: i64,
     id: Uuid,
     kind: String,
+    trust: String,
     content: String,
     content_hash: Vec<u8>,
     similarity: Option<f64>,
@@ -162,7 +166,7 @@ fn candidates_sql(in_hnsw: Option<i32>) -> String {
              select n, hash, simhash,
                     ($6::real[])[(n - 1) * $10 + 1 : n * $10]::halfvec as vector
              from unnest($2::bytea[], $3::bigint[]) with ordinality as asked (hash, simhash, n))
-         select asked.n, r.id, r.kind, r.content, r.content_hash,
+         select asked.n, r.id, r.kind, r.trust, r.content, r.content_hash,
                 (select 1 - (e.embedding <=> asked.vector)
                  from passages p join embeddings e on e.passage_id = p.id and e.model_id + 0 = $5
                  where p.record_id = r.id) as similarity

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mc_domain::{RecordId, RecordKind};
+use mc_domain::{RecordId, RecordKind, Trust};
 use mc_memory::distill::{Raw, distill};
 use mc_memory::judge::model::{Question, Relation, Verdict};
 use mc_memory::judge::{Action, Candidate, Known, ParsedNote, judge, reject};
@@ -90,6 +90,7 @@ impl Row {
         Some(Known {
             id: RecordId::generate(),
             kind: self.kind,
+            trust: Trust::Team,
             note: Arc::new(ParsedNote::read(text)),
             content_hash: content_hash(text),
             cosine,
