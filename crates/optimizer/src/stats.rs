@@ -6,7 +6,7 @@ mod tests;
 
 use crate::random::Random;
 
-pub use student::{student_quantile, student_tail};
+pub use student::student_quantile;
 
 /// Maximum number of pairs with a difference for which every pattern of signs is counted.
 const MAX_EXACT_PAIRS: usize = 14;
