@@ -8,8 +8,8 @@ use std::time::Duration;
 use mc_indexer::source::checkout::{CommittedFile, commit_file};
 use mc_memory::prompts as use_cases;
 use mc_optimizer::PromptFile;
-use mc_store::Store;
 use mc_store::prompts::{self, UncommittedPrompt};
+use mc_store::{Store, from_json};
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
@@ -58,7 +58,8 @@ async fn commit(store: &Store, checkout: &Path, prompt: &UncommittedPrompt) -> R
         version: number(found.version),
         date: found.decided_at.unwrap_or(found.created_at).date_naive().to_string(),
         parent: found.parent_version.map(number),
-        quality: use_cases::read("prompt_versions.quality", &found.quality).map_err(text)?,
+        quality: from_json("prompt_versions.quality", &found.quality)
+            .map_err(|error| error.to_string())?,
         diff: found.diff.clone(),
         prompt: use_cases::prompt_of(&found).map_err(text)?,
     };

@@ -17,9 +17,8 @@ use mc_optimizer::prompt::{Quality, QualityLabel};
 use mc_optimizer::{Arm, Arms, Item, Limits, Prompt, Section};
 use mc_store::audit::{self, NewEvent};
 use mc_store::prompts::{self, NewPromptVersion, PromptVersion, VersionFilter, sources};
-use mc_store::{Store, Tx};
+use mc_store::{Store, Tx, from_json};
 use moka::future::Cache;
-use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use crate::content_filter::{ContentFilter, FilterDecision, ReviewStatus, run_blocking};
@@ -57,7 +56,7 @@ pub async fn served(
         return Ok(ServedPrompt { version: 0, arm, prompt: built_in(), quality: UNMEASURED });
     };
     let prompt = without_retired(store, project, prompt_of(found)?).await?;
-    let quality = read("prompt_versions.quality", &found.quality)?;
+    let quality = from_json("prompt_versions.quality", &found.quality)?;
     Ok(ServedPrompt { version: found.version, arm, prompt, quality })
 }
 
@@ -197,19 +196,12 @@ pub async fn find(store: &Store, project: ProjectId, version: i32) -> Result<Pro
 
 /// Returns the prompt of a version.
 pub fn prompt_of(version: &PromptVersion) -> Result<Prompt, Error> {
-    read("prompt_versions.prompt", &version.prompt)
+    Ok(from_json("prompt_versions.prompt", &version.prompt)?)
 }
 
 /// Returns the number and the prompt of a version, or of the built-in one.
 fn numbered(version: Option<&PromptVersion>) -> Result<(i32, Prompt), Error> {
     version.map_or_else(|| Ok((0, built_in())), |found| Ok((found.version, prompt_of(found)?)))
-}
-
-/// Reads a value that this program has stored as JSON.
-pub fn read<T: DeserializeOwned>(column: &str, value: &Value) -> Result<T, Error> {
-    T::deserialize(value).map_err(|error| {
-        Error::Store(mc_store::Error::UnknownStoredValue(format!("{column}: {error}")))
-    })
 }
 
 /// The versions that are served.
@@ -229,7 +221,8 @@ impl Rollout {
             if version.state == PromptState::Current {
                 rollout.current = Some(version);
             } else {
-                let arms = read("prompt_versions.arms", version.arms.as_ref().unwrap_or_default())?;
+                let arms =
+                    from_json("prompt_versions.arms", version.arms.as_ref().unwrap_or_default())?;
                 rollout.canary = Some((version, arms));
             }
         }

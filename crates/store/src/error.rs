@@ -1,7 +1,7 @@
 //! Errors of the store.
 
 use mc_domain::{Classified, ErrorKind};
-use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer};
 
 use crate::{disk, pool};
 
@@ -135,10 +135,12 @@ impl Classified for Error {
     }
 }
 
-/// Reads the stored JSON of a column, which the error names.
-pub(crate) fn from_json<T: DeserializeOwned>(column: &str, stored: serde_json::Value) -> Result<T> {
-    serde_json::from_value(stored)
-        .map_err(|error| Error::UnknownStoredValue(format!("{column}: {error}")))
+/// Reads the stored JSON of a column, which the error names: a value, or a reference to one.
+pub fn from_json<'de, T: Deserialize<'de>>(
+    column: &str,
+    stored: impl Deserializer<'de, Error = serde_json::Error>,
+) -> Result<T> {
+    T::deserialize(stored).map_err(|error| Error::UnknownStoredValue(format!("{column}: {error}")))
 }
 
 /// Reads the stored additional data of a record.

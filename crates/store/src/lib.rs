@@ -44,7 +44,7 @@ use rls::{
 };
 
 pub use auth::{accounts, invitations, members, sessions};
-pub use error::{Error, Result};
+pub use error::{Error, Result, from_json};
 pub use ingest::{docs, files, ingest_runs, repositories};
 pub use listener::Listener;
 pub use maintenance::{cleanup, consistency, exports, hygiene};

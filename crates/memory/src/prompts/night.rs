@@ -21,13 +21,13 @@ use mc_store::audit::{self, Chain, NewEvent};
 use mc_store::hygiene::HygieneTarget;
 use mc_store::prompts::sources::{self, ReportedOutcome};
 use mc_store::prompts::{self, NewPromptVersion, PromptVersion, VersionFilter};
-use mc_store::{Store, Tx};
+use mc_store::{Store, Tx, from_json};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::cases::{self, Sources};
 use super::model::Model;
-use super::{Rollout, Versions, move_to, promote_in, prompt_of, read, without_retired};
+use super::{Rollout, Versions, move_to, promote_in, prompt_of, without_retired};
 use crate::Error;
 use crate::chat::ProjectChat;
 use crate::content_filter::run_blocking;
@@ -156,7 +156,7 @@ async fn report(
     let versions = [canary.version, parent];
     let outcomes = sources::outcomes(store, project, &versions, since).await?;
     let settings = canary.settings.as_ref().unwrap_or_default();
-    let settings: CanarySettings = read("prompt_versions.settings", settings)?;
+    let settings: CanarySettings = from_json("prompt_versions.settings", settings)?;
     let reports: Vec<_> =
         outcomes.iter().map(|outcome| dialog_report(outcome, canary.version, since)).collect();
     // Whole days, of which a repeated night sees the same dialogs.
