@@ -45,6 +45,13 @@ pub struct Raw<'a> {
     pub symbols: &'a [&'a str],
 }
 
+impl<'a> Raw<'a> {
+    /// Returns a note of a text alone, without title, scope, tags and citations.
+    pub fn of_text(kind: RecordKind, content: &'a str) -> Self {
+        Self { kind, content, title: None, scope: &[], tags: &[], files: &[], symbols: &[] }
+    }
+}
+
 /// A distilled note.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Distilled {

@@ -19,15 +19,7 @@ const BYTES: usize = 8 * 1024;
 #[test]
 fn note_is_distilled_in_linear_time() {
     assert_linear("distill", BYTES, &texts(), |text| {
-        black_box(distill::distill(&Raw {
-            kind: RecordKind::Fact,
-            content: text,
-            title: None,
-            scope: &[],
-            tags: &[],
-            files: &[],
-            symbols: &[],
-        }));
+        black_box(distill::distill(&Raw::of_text(RecordKind::Fact, text)));
     });
 }
 

@@ -117,16 +117,7 @@ fn reasoning() -> Vec<Parser> {
 }
 
 fn distill(text: &str) {
-    let raw = Raw {
-        kind: RecordKind::Fact,
-        content: text,
-        title: None,
-        scope: &[],
-        tags: &[],
-        files: &[],
-        symbols: &[],
-    };
-    black_box(distill::distill(&raw));
+    black_box(distill::distill(&Raw::of_text(RecordKind::Fact, text)));
 }
 
 /// Compares a note with one that has a letter more.

@@ -5,15 +5,7 @@ use proptest::prelude::*;
 use super::*;
 
 fn raw(content: &str) -> Raw<'_> {
-    Raw {
-        kind: RecordKind::Fact,
-        content,
-        title: None,
-        scope: &[],
-        tags: &[],
-        files: &[],
-        symbols: &[],
-    }
+    Raw::of_text(RecordKind::Fact, content)
 }
 
 #[test]

@@ -35,16 +35,7 @@ fn long_text(city: &str) -> String {
 
 /// Returns the content that the rules select of a text.
 fn by_rules(text: &str) -> String {
-    let raw = Raw {
-        kind: RecordKind::Fact,
-        content: text,
-        title: None,
-        scope: &[],
-        tags: &[],
-        files: &[],
-        symbols: &[],
-    };
-    distill(&raw).content
+    distill(&Raw::of_text(RecordKind::Fact, text)).content
 }
 
 /// Returns the context of a member whose long notes a model distills.

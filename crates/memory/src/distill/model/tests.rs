@@ -20,15 +20,7 @@ fn note() -> String {
 }
 
 fn raw(content: &str) -> Raw<'_> {
-    Raw {
-        kind: RecordKind::Fact,
-        content,
-        title: None,
-        scope: &[],
-        tags: &[],
-        files: &[],
-        symbols: &[],
-    }
+    Raw::of_text(RecordKind::Fact, content)
 }
 
 fn asked(content: &str, max_bytes: usize) -> Option<Question> {

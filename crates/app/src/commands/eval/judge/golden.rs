@@ -130,16 +130,7 @@ impl Row {
     }
 
     fn distilled(&self) -> String {
-        let raw = Raw {
-            kind: self.kind,
-            content: self.content(),
-            title: None,
-            scope: &[],
-            tags: &[],
-            files: &[],
-            symbols: &[],
-        };
-        distill(&raw).content
+        distill(&Raw::of_text(self.kind, self.content())).content
     }
 }
 
