@@ -116,7 +116,7 @@ impl MemoryServer {
         let project = self.project(context)?;
         let headers = self.forwarded(context);
         let caller = CoreCaller { core: &self.core, headers, project: project.as_deref() };
-        let sampler = Sampler::of(context, &self.core, headers).filter(|_| tool.is_save());
+        let sampler = if tool.is_save() { Sampler::of(context, &self.core, headers) } else { None };
         let call = execute(&caller, tool, arguments, sampler);
         let outcome = progress::run(tool.name(), context, call).await;
         outcome.ok_or(CallError::Cancelled)?
