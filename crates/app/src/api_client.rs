@@ -20,6 +20,12 @@ const LIMIT_WAIT: Duration = Duration::from_secs(1);
 /// A client of the Core API with the credentials of the user.
 pub struct ApiClient(CoreClient);
 
+/// Returns a call with `GET`.
+fn get(path: &str, query: &[(&'static str, &str)]) -> CoreCall {
+    let query = query.iter().map(|(name, value)| (*name, (*value).to_owned())).collect();
+    CoreCall::get(path, query)
+}
+
 impl ApiClient {
     /// Creates a client of the service that `config` describes.
     pub fn new(config: &Config) -> Result<Self> {
@@ -33,8 +39,7 @@ impl ApiClient {
 
     /// Calls with `GET`.
     pub async fn get(&self, path: &str, query: &[(&'static str, &str)]) -> Result<Value> {
-        let query = query.iter().map(|(name, value)| (*name, (*value).to_owned())).collect();
-        self.send(CoreCall::get(path, query)).await
+        self.send(get(path, query)).await
     }
 
     /// Calls with `GET`; `None` if the caller may not see the resource.
@@ -43,8 +48,7 @@ impl ApiClient {
         path: &str,
         query: &[(&'static str, &str)],
     ) -> Result<Option<Value>> {
-        let query = query.iter().map(|(name, value)| (*name, (*value).to_owned())).collect();
-        match self.0.send(CoreCall::get(path, query), Forwarded::default()).await {
+        match self.0.send(get(path, query), Forwarded::default()).await {
             Ok(found) => Ok(Some(found)),
             Err(error) if error.kind() == ErrorKind::Forbidden => Ok(None),
             Err(error) => Err(to_anyhow(&error)),
@@ -79,8 +83,7 @@ impl ApiClient {
         path: &str,
         query: &[(&'static str, &str)],
     ) -> Result<impl Stream<Item = Result<Bytes>> + use<>> {
-        let query = query.iter().map(|(name, value)| (*name, (*value).to_owned())).collect();
-        let response = self.0.stream(CoreCall::get(path, query), Forwarded::default()).await;
+        let response = self.0.stream(get(path, query), Forwarded::default()).await;
         let response = response.map_err(|error| to_anyhow(&error))?;
         Ok(response.map_err(|error| anyhow!("the response was interrupted ({error}); try again")))
     }
@@ -143,9 +146,8 @@ impl ApiClient {
 
     /// Calls with `DELETE` and a query.
     pub async fn delete_with(&self, path: &str, query: &[(&'static str, &str)]) -> Result<()> {
-        let query = query.iter().map(|(name, value)| (*name, (*value).to_owned())).collect();
         let method = axum::http::Method::DELETE;
-        self.send(CoreCall { method, ..CoreCall::get(path, query) }).await.map(drop)
+        self.send(CoreCall { method, ..get(path, query) }).await.map(drop)
     }
 
     /// Creates the project if it does not exist.
