@@ -21,21 +21,13 @@ begin
         or pg_has_role(session_user, 'memory_copilot_worker', 'member');
 end $$;
 
--- Returns whether one of the labels of a task says that the task is a bug: its last part, after a
--- slash or a colon, is one of these words, regardless of case (`bug`, `type: bug`, `kind/bug`). A
--- change of it does not change the stored column below, which has to be made again.
-create function mc.has_bug_label(labels text[]) returns boolean
-language sql immutable parallel safe set search_path = pg_catalog, public, pg_temp as $$
-    select exists (
-        select from unnest(labels) label
-        where lower(trim(regexp_replace(label, '^.*[/:]', ''))) in
-            ('bug', 'bugs', 'bugfix', 'defect', 'regression', 'hotfix', 'баг', 'ошибка', 'дефект'))
+-- Returns whether a label of a task says that the task is a bug: its last part, after a slash or a
+-- colon, is one of these words, regardless of case (`bug`, `type: bug`, `kind/bug`).
+create function mc.is_bug_label(label text) returns boolean
+language sql immutable parallel safe as $$
+    select lower(trim(regexp_replace(label, '^.*[/:]', ''))) in
+        ('bug', 'bugs', 'bugfix', 'defect', 'regression', 'hotfix', 'баг', 'ошибка', 'дефект')
 $$;
-alter table tasks
-    add column is_bug boolean not null generated always as (mc.has_bug_label(labels)) stored;
--- The bugs of a project without reading their tasks, which have texts and lie apart.
-create index tasks_is_bug_idx on tasks (project_id) include (id, external_id, opened_at)
-    where is_bug;
 
 -- Returns the figures of weeks (Monday 00:00 UTC) from the first one, and in a last row, without a
 -- week, those of the period. The period has only weeks of which the figure is shown, so that the
@@ -238,7 +230,8 @@ language sql stable set search_path = pg_catalog, public, pg_temp as $$
     left join provider_logins l
         on l.host = mc.url_host(p.url) and lower(l.login) = lower(p.author)
     where t.project_id = list_bug_fixes.project and p.project_id = list_bug_fixes.project
-        and t.is_bug and p.state = 'merged' and p.merged_at >= t.opened_at
+        and p.state = 'merged' and p.merged_at >= t.opened_at
+        and exists (select from unnest(t.labels) label where mc.is_bug_label(label))
     order by t.id, p.merged_at, p.id
 $$;
 
@@ -394,7 +387,8 @@ begin
     return query
     with bug as (
         select count(*) as bugs, count(t.opened_at) as opened_bugs from tasks t
-        where t.project_id = count_bug_fixes.project and t.is_bug),
+        where t.project_id = count_bug_fixes.project
+            and exists (select from unnest(t.labels) label where mc.is_bug_label(label))),
     fix as (
         select count(*) as fixes, count(f.author_id) as fixes_of_users
         from mc.list_bug_fixes(count_bug_fixes.project) f)
@@ -408,9 +402,9 @@ call mc.set_worker_owner(array[
     'mc.onboarding_time(uuid, uuid, timestamptz, timestamptz)']::regprocedure[]);
 -- Only the functions above call these, with the rights of the worker role.
 revoke execute on function mc.figure_persons_min(), mc.may_read_figures(uuid),
-    mc.url_host(text), mc.list_bug_fixes(uuid) from public;
+    mc.is_bug_label(text), mc.url_host(text), mc.list_bug_fixes(uuid) from public;
 grant execute on function mc.figure_persons_min(), mc.may_read_figures(uuid),
-    mc.url_host(text), mc.list_bug_fixes(uuid) to memory_copilot_worker;
+    mc.is_bug_label(text), mc.url_host(text), mc.list_bug_fixes(uuid) to memory_copilot_worker;
 
 -- Counts jobs by kind and state, and those that are due, for the metrics of a node.
 create function mc.count_jobs()
