@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail, ensure};
 use mc_indexer::chunker::{self, Limits};
 use mc_indexer::markdown;
-use mc_sandbox::{PROCESS_ARGUMENT, Program};
+use mc_parser_pool::{PROCESS_ARGUMENT, Program};
 
 use crate::allocator;
 use crate::growth::families::{Family, texts};
@@ -79,7 +79,7 @@ pub fn run(args: &Args) -> Result<()> {
     parse_in_processes(&args.binary)?;
     let (pairs, mut measured) = args.measure(&plan, &parsers, &families)?;
     pairs::repeat(&plan, &pairs, &mut measured);
-    mc_sandbox::stop();
+    mc_parser_pool::stop();
     if let Some(file) = &args.json {
         write_json(file, &measured)?;
     }
@@ -172,7 +172,7 @@ impl Args {
 
 /// Has texts parsed by processes of the binary from now on, as the service does.
 fn parse_in_processes(binary: &Path) -> Result<()> {
-    mc_sandbox::install(Program::new(binary, &[PROCESS_ARGUMENT]))?;
+    mc_parser_pool::install(Program::new(binary, &[PROCESS_ARGUMENT]))?;
     // A text whose process fails is split by lines, at once.
     let code = chunker::cut("a.rs", "rust", "fn a() {}\n", Limits::default());
     let document = markdown::parse("# A\nb\n", Limits::default());

@@ -28,7 +28,7 @@ mod time_zone;
 pub mod traits;
 mod youtrack;
 
-use mc_sandbox::ParserEntry;
+use mc_parser_pool::ParserEntry;
 
 /// The parsers of this crate, for the child process.
 pub const PARSERS: [ParserEntry; 2] =

@@ -1,6 +1,6 @@
 //! Conversions of providers' texts, for benchmarks. The service calls them in its clients.
 
-use mc_sandbox::Parser as _;
+use mc_parser_pool::Parser as _;
 
 use crate::confluence::StorageParser;
 

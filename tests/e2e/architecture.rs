@@ -13,7 +13,8 @@ const LAYERS: &[&[&str]] = &[
     &["mc-domain", "mc-processor-time", "mc-metrics"],
     &[
         "mc-sanitizer",
-        "mc-sandbox",
+        "mc-privileges",
+        "mc-parser-pool",
         "mc-sgr",
         "mc-contract",
         "mc-prompt-guard",
@@ -47,7 +48,7 @@ const RESERVED: &[(&str, &[&str])] = &[
     ("octocrab", &["mc-connectors"]),
     ("tree-sitter", &["mc-indexer"]),
     ("tiktoken-rs", &["mc-tokens"]),
-    ("seccompiler", &["mc-sandbox"]),
+    ("seccompiler", &["mc-parser-pool"]),
     ("fastembed", &["mc-embed"]),
     ("genai", &["mc-chat"]),
     ("prometheus-client", &["mc-metrics"]),

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use mc_sandbox::UnprivilegedUser;
+use mc_privileges::UnprivilegedUser;
 use rustix::process::geteuid;
 use serde_json::{Value, json};
 use tempfile::TempDir;

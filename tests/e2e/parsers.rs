@@ -5,7 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use mc_sandbox::{PROCESS_ARGUMENT, Parser, ParserPool, Program, UnprivilegedUser};
+use mc_parser_pool::{PROCESS_ARGUMENT, Parser, ParserPool, Program};
+use mc_privileges::UnprivilegedUser;
 use mc_testkit::runs_as_root;
 use rustix::process::{Pid, Signal, geteuid, kill_process};
 use serde_json::{Value, json};

@@ -6,7 +6,7 @@
 
 mod html;
 
-use mc_sandbox::Parser;
+use mc_parser_pool::Parser;
 
 use crate::event::field::lines;
 
@@ -40,7 +40,7 @@ impl PageBody {
     /// the calling thread meanwhile. A body that the child process can't convert is replaced by a
     /// note.
     pub fn to_markdown(&self) -> String {
-        let converted = mc_sandbox::call::<StorageParser>(&self.0);
+        let converted = mc_parser_pool::call::<StorageParser>(&self.0);
         let markdown = converted.unwrap_or_else(|error| {
             tracing::warn!(%error, "wiki page synced without its text");
             NOT_CONVERTED.to_owned()

@@ -2,7 +2,7 @@
 
 use std::panic::resume_unwind;
 
-use mc_sandbox::{CallError, Parser};
+use mc_parser_pool::{CallError, Parser};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -43,7 +43,9 @@ impl Text {
     pub(super) fn to_markdown(&self) -> String {
         match self {
             Self::Plain(text) => text.clone(),
-            Self::Document(document) => markdown_or_note(mc_sandbox::call::<AdfParser>(document)),
+            Self::Document(document) => {
+                markdown_or_note(mc_parser_pool::call::<AdfParser>(document))
+            }
         }
     }
 

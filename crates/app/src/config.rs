@@ -15,7 +15,7 @@ use figment::Figment;
 use figment::providers::{Env, Serialized};
 use mc_chat::ChatSettings;
 use mc_indexer::protected::ProtectedDirectories;
-use mc_sandbox::{is_root, raise_privileges};
+use mc_privileges::{is_root, raise_privileges};
 use serde::{Deserialize, Serialize};
 use url::Url;
 

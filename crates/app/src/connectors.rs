@@ -8,7 +8,7 @@ use anyhow::{Context, Result, ensure};
 use mc_connectors::client::{Connector, ConnectorConfig, Limits, Provider};
 use mc_connectors::{ConnectorRegistry, PLAIN_GIT};
 use mc_domain::ProjectKey;
-use mc_sandbox::raise_privileges;
+use mc_privileges::raise_privileges;
 use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
 use url::Url;

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use mc_postgres::embedded::DataDirLock;
-use mc_sandbox::{UnprivilegedUser, is_root, raise_privileges};
+use mc_privileges::{UnprivilegedUser, is_root, raise_privileges};
 use uuid::Uuid;
 
 use crate::private_file;

@@ -87,10 +87,10 @@ fn main() -> ExitCode {
 fn prepare(cli: &Cli) -> Result<Config> {
     const FAILED: &str = "the privileges of root can't be dropped; give the program the \
         capabilities CAP_SETUID and CAP_SETGID, or run it as another user";
-    mc_sandbox::drop_unused_capabilities().context(FAILED)?;
+    mc_privileges::drop_unused_capabilities().context(FAILED)?;
     let config = Config::load(cli.config.as_deref())?;
     if matches!(cli.command, Command::Serve | Command::Worker) {
-        mc_sandbox::lower_privileges().context(FAILED)?;
+        mc_privileges::lower_privileges().context(FAILED)?;
     }
     Ok(config)
 }
@@ -99,7 +99,7 @@ fn prepare(cli: &Cli) -> Result<Config> {
 async fn run_to_exit(cli: Cli, config: Config) -> ExitCode {
     let outcome = Box::pin(run(cli, config)).await;
     // Ends all calls of parsers, because the runtime waits for the threads that they block.
-    mc_sandbox::stop();
+    mc_parser_pool::stop();
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

@@ -7,7 +7,7 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use mc_sandbox::raise_privileges;
+use mc_privileges::raise_privileges;
 
 /// Writes the file atomically and replaces an existing one. `name` describes it in errors.
 pub fn write(path: &Path, name: &str, bytes: &[u8]) -> Result<()> {

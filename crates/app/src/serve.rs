@@ -16,7 +16,7 @@ use mc_crypto::Encryptor;
 use mc_domain::{ProjectId, UserId};
 use mc_mcp::clients::Client;
 use mc_memory::MemoryContext;
-use mc_sandbox::raise_privileges;
+use mc_privileges::raise_privileges;
 use mc_search::index as keyword;
 use mc_search::{Options, Query, SearchContext};
 use mc_store::Store;

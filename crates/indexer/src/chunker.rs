@@ -137,7 +137,7 @@ fn syntax(path: &str, code: Code<'_>) -> Option<Syntax> {
     if !grammar::exists(code.language) {
         return None;
     }
-    let reason = match mc_sandbox::call::<CodeParser>(code) {
+    let reason = match mc_parser_pool::call::<CodeParser>(code) {
         Ok(Some(syntax)) => return Some(syntax),
         Ok(None) => "parsing it takes too long or too many reads for its length".to_owned(),
         Err(error) => error.to_string(),

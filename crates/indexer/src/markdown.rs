@@ -5,7 +5,7 @@ mod outline;
 
 use std::ops::Range;
 
-use mc_sandbox::CallError;
+use mc_parser_pool::CallError;
 
 use crate::chunker::{Limits, pack};
 use crate::parsers::MarkdownParser;
@@ -95,7 +95,7 @@ pub(crate) fn split_by_size(text: &str, limits: Limits) -> Vec<Section> {
 
 /// Returns the outline of each text.
 fn outlines(texts: &[&str], lines: &[Lines<'_>]) -> Vec<Outline> {
-    checked(mc_sandbox::call::<MarkdownParser>(texts.to_vec()), lines)
+    checked(mc_parser_pool::call::<MarkdownParser>(texts.to_vec()), lines)
 }
 
 /// Returns the results of the child process, if they fit the texts. Otherwise, one of the texts has

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use mc_sandbox::{Parser, ParserEntry};
+use mc_parser_pool::{Parser, ParserEntry};
 use serde::{Deserialize, Serialize};
 
 use crate::chunker::{self, Syntax};

@@ -6,7 +6,7 @@ use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use mc_sandbox::raise_privileges;
+use mc_privileges::raise_privileges;
 use url::Url;
 
 use crate::Error;

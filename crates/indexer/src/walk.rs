@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use crate::protected::{self, ProtectedDirectories};
 use crate::{Error, language, text};
 use attributes::Attributes;
-use mc_sandbox::raise_privileges;
+use mc_privileges::raise_privileges;
 pub use open::Root;
 pub use patterns::{InvalidPattern, PathPatterns};
 

@@ -20,7 +20,7 @@ use std::path::PathBuf;
 use std::thread::JoinHandle;
 use std::{fmt, io, panic, thread};
 
-use mc_sandbox::raise_privileges;
+use mc_privileges::raise_privileges;
 use tokio::runtime;
 use tokio::sync::{oneshot, watch};
 use tokio_util::sync::{CancellationToken, DropGuard};

@@ -15,7 +15,7 @@ use cache::cache;
 use mc_domain::{Classified, ErrorKind};
 use mc_postgres::db_roles;
 use mc_postgres::embedded::{Embedded, EmbeddedError, EmbeddedSettings, Health};
-use mc_sandbox::UnprivilegedUser;
+use mc_privileges::UnprivilegedUser;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Pid, geteuid};
 use sqlx::{AssertSqlSafe, Connection, PgConnection};

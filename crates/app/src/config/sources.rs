@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail};
 use figment::providers::Serialized;
 use figment::value::{Dict, Map};
 use figment::{Metadata, Profile};
-use mc_sandbox::is_root;
+use mc_privileges::is_root;
 
 /// A configuration file, named in the errors about its content.
 pub(super) struct YamlFile {

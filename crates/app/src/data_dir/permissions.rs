@@ -12,7 +12,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use mc_postgres::embedded::SHARED_DIR_MODE;
-use mc_sandbox::{UnprivilegedUser, is_root, raise_privileges};
+use mc_privileges::{UnprivilegedUser, is_root, raise_privileges};
 use rustix::fs::{
     AtFlags, Dir, FileType, Gid, Mode, OFlags, Stat, Uid, chownat, fstat, mkdirat, open, openat,
     statat,

@@ -5,7 +5,7 @@ mod names;
 use std::path::{Path, PathBuf};
 
 use fastembed::{EmbeddingModel, TextEmbedding, TextInitOptions};
-use mc_sandbox::raise_privileges;
+use mc_privileges::raise_privileges;
 
 use super::model::{ModelSession, TOKENIZER_FILES, chain, session_config};
 use crate::Error;

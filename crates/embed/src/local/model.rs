@@ -7,8 +7,8 @@ use std::time::Instant;
 use fastembed::{
     InitOptionsUserDefined, Pooling, TextEmbedding, TokenizerFiles, UserDefinedEmbeddingModel,
 };
+use mc_privileges::raise_privileges;
 use mc_processor_time::add_helper_time;
-use mc_sandbox::raise_privileges;
 use serde_json::Value;
 
 use super::hub::{self, HubModel};

@@ -3,7 +3,7 @@
 use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
 use std::path::Path;
 
-use mc_sandbox::raise_privileges;
+use mc_privileges::raise_privileges;
 
 use crate::Error;
 

@@ -16,7 +16,7 @@ use super::size::Objects;
 use super::{Cache, Checkout};
 use crate::walk::Root;
 use crate::{Error, hash};
-use mc_sandbox::UnprivilegedUser;
+use mc_privileges::UnprivilegedUser;
 
 /// Timeout of a fetch.
 const FETCH_LIMIT: Duration = Duration::from_mins(15);

@@ -153,7 +153,7 @@ async fn as_user<T: Send + 'static>(
 ) -> std::io::Result<T> {
     let user = git.user();
     let access = move || {
-        let _access = user.map(mc_sandbox::UnprivilegedUser::access_files).transpose()?;
+        let _access = user.map(mc_privileges::UnprivilegedUser::access_files).transpose()?;
         access()
     };
     tokio::task::spawn_blocking(access).await.map_err(std::io::Error::other)?

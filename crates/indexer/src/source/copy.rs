@@ -15,7 +15,7 @@ use rustix::fs::{AtFlags, Dir, Mode, OFlags, mkdirat, open, openat, statat, unli
 
 use crate::Error;
 use crate::walk::Root;
-use mc_sandbox::{UnprivilegedUser, is_root, raise_privileges};
+use mc_privileges::{UnprivilegedUser, is_root, raise_privileges};
 
 /// Directory of a copy, private to the user that runs git.
 #[derive(Debug)]

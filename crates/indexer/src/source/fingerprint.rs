@@ -15,7 +15,7 @@ use super::{
 use crate::protected::ProtectedDirectories;
 use crate::walk::{self, Root};
 use crate::{Error, hash};
-use mc_sandbox::raise_privileges;
+use mc_privileges::raise_privileges;
 
 /// Timeout to list the refs of a host.
 const LIST_TIMEOUT: Duration = Duration::from_mins(1);

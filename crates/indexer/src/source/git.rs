@@ -22,7 +22,7 @@ use super::copy::CopyDirectory;
 use super::network_policy;
 use crate::Error;
 use environment::SETTINGS;
-use mc_sandbox::{UnprivilegedUser, is_root, raise_privileges, without_capabilities};
+use mc_privileges::{UnprivilegedUser, is_root, raise_privileges, without_capabilities};
 use server::Server;
 
 /// Maximum bytes of git's output that are kept.

@@ -17,7 +17,7 @@ use super::git::{Git, is_missing};
 use super::{LOCAL_LIMIT, Location};
 use crate::Error;
 use crate::protected::{Snapshot, local_path};
-use mc_sandbox::{UnprivilegedUser, raise_privileges};
+use mc_privileges::{UnprivilegedUser, raise_privileges};
 
 /// Maximum number of directories of objects of a repository, borrowed ones included.
 const MAX_OBJECT_DIRECTORIES: usize = 64;

@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::git::Git;
 use crate::Error;
-use mc_sandbox::raise_privileges;
+use mc_privileges::raise_privileges;
 
 /// Interval between checks of the size of a running fetch.
 const SIZE_CHECK_INTERVAL: Duration = Duration::from_millis(250);

@@ -13,7 +13,7 @@ use tokio_rustls::TlsAcceptor;
 use mc_domain::{Classified as _, ErrorKind};
 
 use super::*;
-use mc_sandbox::UnprivilegedUser;
+use mc_privileges::UnprivilegedUser;
 
 mod checkout;
 mod local;

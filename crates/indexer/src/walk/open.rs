@@ -8,7 +8,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use mc_sandbox::{FileAccess, UnprivilegedUser, raise_privileges};
+use mc_privileges::{FileAccess, UnprivilegedUser, raise_privileges};
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat, fstat, open, openat, statat};
 use rustix::io::Errno;
 

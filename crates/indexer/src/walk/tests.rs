@@ -2,7 +2,7 @@ use std::fs::{self, Permissions};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{PermissionsExt, chown, symlink};
 
-use mc_sandbox::UnprivilegedUser;
+use mc_privileges::UnprivilegedUser;
 
 use super::*;
 

@@ -7,7 +7,7 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-use mc_sandbox::UnprivilegedUser;
+use mc_privileges::UnprivilegedUser;
 use nix::fcntl::OFlag;
 
 use super::cluster::{Cluster, NAME, Paths, check_path};

@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, chown};
 use std::path::{Path, PathBuf};
 
-use mc_sandbox::{UnprivilegedUser, is_root};
+use mc_privileges::{UnprivilegedUser, is_root};
 use nix::unistd::{Uid, User};
 use tokio::process::Command;
 

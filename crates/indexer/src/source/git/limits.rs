@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mc_sandbox::UnprivilegedUser;
+use mc_privileges::UnprivilegedUser;
 use tokio::process::Command;
 
 /// Redirections that make the standard input of a program its descriptor 3.

@@ -21,7 +21,7 @@ use url::{Host, Url};
 use super::{Git, Process, closed_directory, environment, limits, read};
 use crate::Error;
 use crate::protected::file_path;
-use mc_sandbox::{UnprivilegedUser, is_root, raise_privileges};
+use mc_privileges::{UnprivilegedUser, is_root, raise_privileges};
 
 /// Remote of a git that is connected to a server: the descriptor that [`limits::CONNECTION`] opens.
 pub(super) const REMOTE: &str = "fd::3";

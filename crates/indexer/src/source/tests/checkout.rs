@@ -25,7 +25,7 @@ fn git(directory: &Path, arguments: &[&str]) -> String {
 
 /// Gives a checkout of root to another user, as root's git changes none.
 fn give_away(directory: &Path) {
-    if mc_sandbox::is_root() {
+    if mc_privileges::is_root() {
         let owner = "65534:65534";
         let chown = Command::new("chown").args(["-R", "-h", owner]).arg(directory).status();
         assert!(chown.expect("chown runs").success());
@@ -108,7 +108,7 @@ async fn link_leads_to_no_other_directory() {
 #[tokio::test]
 async fn checkout_that_can_take_no_commit_says_why() {
     let (root, none) = (checkout(), tempfile::tempdir().expect("directory"));
-    if mc_sandbox::is_root() {
+    if mc_privileges::is_root() {
         let error = commit(none.path(), "version: 8\n").await.expect_err("root's");
         assert!(error.to_string().contains("chown -R"), "{error}");
         give_away(none.path());

@@ -12,8 +12,9 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use mc_parser_pool::{CallError, Parser, ParserPool, Program};
+use mc_privileges::UnprivilegedUser;
 use mc_processor_time::thread_time;
-use mc_sandbox::{CallError, Parser, ParserPool, Program, UnprivilegedUser};
 use nix::unistd::Pid;
 use rustix::io::{FdFlags, fcntl_dupfd_cloexec, fcntl_setfd};
 
@@ -56,7 +57,7 @@ impl Parser for BulkPark {
     }
 }
 
-const PROBE: &str = env!("CARGO_BIN_EXE_sandbox-probe");
+const PROBE: &str = env!("CARGO_BIN_EXE_parser-probe");
 /// The denial of a system call.
 const DENIED: &str = "PermissionDenied";
 /// Priority of a parser process, relative to the service's.
@@ -242,7 +243,7 @@ fn files_network_and_processes_are_out_of_reach() {
     assert_eq!(pool.call::<ReadFile>("/etc/hostname").unwrap(), DENIED);
     assert_eq!(pool.call::<ReadFile>("/proc/self/environ").unwrap(), DENIED);
     assert_eq!(pool.call::<ListFiles>("/").unwrap(), DENIED);
-    assert_eq!(pool.call::<WriteFile>("/tmp/sandbox-probe").unwrap(), DENIED);
+    assert_eq!(pool.call::<WriteFile>("/tmp/parser-probe").unwrap(), DENIED);
     assert_eq!(pool.call::<Connect>(&address).unwrap(), DENIED);
     assert_ne!(pool.call::<Run>("/bin/true").unwrap(), "run");
     assert_eq!(pool.call::<Signal>(&std::process::id().to_string()).unwrap(), DENIED);

@@ -18,7 +18,7 @@ use seccompiler::{
     SeccompFilter, SeccompRule, TargetArch, apply_filter,
 };
 
-use crate::user::UnprivilegedUser;
+use mc_privileges::UnprivilegedUser;
 
 /// Maximum address space of a process, in bytes. It is far above the needs of ordinary code: the
 /// syntax tree of a megabyte takes some hundred megabytes in addition to the program.

@@ -4,8 +4,8 @@ use std::net::TcpStream;
 use std::process::{Command, ExitCode};
 use std::time::Duration;
 
+use mc_parser_pool::{Parser, ParserEntry, serve};
 use mc_processor_time::thread_time;
-use mc_sandbox::{Parser, ParserEntry, serve};
 
 /// Defines a parser of a text.
 macro_rules! probe {

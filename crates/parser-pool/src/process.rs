@@ -17,7 +17,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::{Errno, ioctl_fionbio};
 
 use crate::frame::{self, HEADER_BYTES};
-use crate::privileges::raise_privileges;
+use mc_privileges::raise_privileges;
 
 /// Timeout of the start of a process, and by default of one request to it. A process that computes
 /// reaches its limit of processor time earlier, so this timeout ends a process that waits.
