@@ -14,6 +14,8 @@ const LAYERS: &[&[&str]] = &[
     &[
         "mc-sanitizer",
         "mc-privileges",
+        "mc-files",
+        "mc-git",
         "mc-parser-pool",
         "mc-sgr",
         "mc-contract",

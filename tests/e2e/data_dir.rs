@@ -129,7 +129,7 @@ async fn data_directory_is_indexed_for_no_administrator() {
         let body = json!({ "project_key": "shop", "location": location });
         let (status, problem) = service.try_post("/ingest/git", &body).await.unwrap();
         assert_eq!(status, 400, "{location}: {problem}");
-        assert!(problem["detail"].as_str().unwrap().contains("never indexes it"), "{problem}");
+        assert!(problem["detail"].as_str().unwrap().contains("never reads it"), "{problem}");
     }
 }
 

@@ -14,7 +14,7 @@ use anyhow::{Context, Result, ensure};
 use figment::Figment;
 use figment::providers::{Env, Serialized};
 use mc_chat::ChatSettings;
-use mc_indexer::protected::ProtectedDirectories;
+use mc_files::ProtectedDirectories;
 use mc_privileges::{is_root, raise_privileges};
 use serde::{Deserialize, Serialize};
 use url::Url;
@@ -348,7 +348,7 @@ mod tests {
     #[test]
     fn history_limits_of_zero_are_rejected_with_a_hint() {
         let mut history = Config::defaults().ingest.history;
-        assert_eq!(history.limits(), mc_indexer::history::Limits::default(), "one set of defaults");
+        assert_eq!(history.limits(), mc_git::HistoryLimits::default(), "one set of defaults");
         history.max_seconds = 0;
         let said = history.check().expect_err("no time").to_string();
         assert!(said.contains("ingest.history") && said.contains("max_commits to 0"), "{said}");
@@ -359,7 +359,7 @@ mod tests {
     #[test]
     fn repository_limits_of_zero_are_rejected_with_a_hint() {
         let mut repository = Config::defaults().ingest.repository;
-        assert_eq!(repository.limits(), mc_indexer::source::Limits::default(), "one set");
+        assert_eq!(repository.limits(), mc_git::Limits::default(), "one set");
         repository.max_files = 0;
         let said = repository.check().expect_err("no files").to_string();
         assert!(said.contains("ingest.repository") && said.contains("1 or more"), "{said}");

@@ -1,103 +1,18 @@
-use std::path::Path;
-
 use mc_domain::{Classified, ErrorKind};
 use mc_store::ingest_runs::{Counts, FileError};
 
 /// Error that ends a run. A problem with a single file never does.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The location is neither a directory nor a URL that git may fetch.
-    #[error("{0}")]
-    InvalidLocation(String),
+    /// The tree can't be made available.
+    #[error(transparent)]
+    Git(mc_git::Error),
+    /// The tree can't be walked.
+    #[error(transparent)]
+    Files(#[from] mc_files::Error),
     /// A stored pattern of the files to index is not valid.
     #[error(transparent)]
     InvalidPattern(#[from] crate::walk::InvalidPattern),
-    /// The directory or the repository cannot be reached now.
-    #[error("{0}")]
-    Unreachable(String),
-    /// The repository does not exist, or the service has no access to it. A retry does not help.
-    #[error(
-        "{0}; check the location; a private repository needs its ssh URL and a key that the \
-        service may use"
-    )]
-    RepositoryNotFound(String),
-    /// The host has no public address, and its private address is not allowed.
-    #[error(
-        "the host \"{0}\" has no public address; an administrator of the service may request the \
-        repository with a token that has the scope `ingest:local`, or list the host in the \
-        configuration (`ingest.allowed_private_hosts`)"
-    )]
-    PrivateAddress(String),
-    /// The host redirects git to another URL, which is not followed.
-    #[error(
-        "the host redirects to another URL, which is not followed; give that URL, which often \
-        differs by \".git\" at its end"
-    )]
-    Redirected,
-    /// The version of `git` cannot restrict a connection to checked addresses.
-    #[error(
-        "{0} cannot be restricted to the checked addresses of a host; install git 2.37 or newer \
-        for the service"
-    )]
-    GitTooOld(String),
-    /// The text cannot be the name of a branch, tag or commit.
-    #[error("\"{0}\" is not a valid ref; give the name of a branch or tag, or a commit")]
-    InvalidRef(String),
-    /// The requested branch, tag or commit is not in the repository.
-    #[error("the repository has no branch, tag or commit \"{0}\"")]
-    UnknownRef(String),
-    /// The `git` program could not be run.
-    #[error(
-        "git could not be run ({0}); install git where all users may run it, and make sure that it \
-        is on the PATH"
-    )]
-    GitNotFound(std::io::Error),
-    /// The service is root, and can't run or end a program, or own a file, as another user.
-    #[error(
-        "the service is root but can't run or end git, or create git's files, as the user {uid} \
-        ({cause}); run the service as another user than root, or check that it has the \
-        capabilities CAP_SETUID, CAP_SETGID, CAP_CHOWN, CAP_DAC_OVERRIDE and CAP_KILL, that its \
-        container has the ids up to 65535, and that the file system of data_dir stores the owners \
-        of files"
-    )]
-    PrivilegesNotDropped {
-        /// Id of the other user.
-        uid: u32,
-        /// Error of the operating system.
-        cause: std::io::Error,
-    },
-    /// Git runs as another user than the service, who can't enter a directory.
-    #[error(
-        "git runs as the user {uid}, which can't enter {closed} on the path to {path}; run \
-        `chmod a+x {closed}`, or move the indexed directory (or data_dir) to another directory"
-    )]
-    ClosedDirectory {
-        /// Id of the user.
-        uid: u32,
-        /// Directory in which git should run.
-        path: String,
-        /// Directory that the user can't enter.
-        closed: String,
-    },
-    /// `git` did not finish in time.
-    #[error("git did not finish within {0} s")]
-    Timeout(u64),
-    /// A commit has too many files, or the repository or the commit's files are too large.
-    #[error(
-        "the repository has more than {files} files or {megabytes} MiB; an administrator may raise \
-        ingest.repository.max_files and ingest.repository.max_megabytes in the configuration"
-    )]
-    RepositoryTooLarge {
-        /// Maximum number of files.
-        files: u64,
-        /// Maximum size, in MiB.
-        megabytes: u64,
-    },
-    /// The history of a repository is larger than the service may fetch.
-    #[error(
-        "the history has more than {0} bytes; raise ingest.history.max_megabytes to have it read"
-    )]
-    HistoryTooLarge(u64),
     /// The tree has files to index, and none of them could be read or stored.
     #[error("none of the files could be read or stored, {failed} failed: {first}")]
     NothingStored {
@@ -118,17 +33,6 @@ pub enum Error {
     /// The observer of changed files failed.
     #[error("the citations of changed files could not be checked: {0}")]
     Observer(Box<dyn std::error::Error + Send + Sync>),
-    /// A file or directory could not be read or written.
-    #[error(
-        "{path} cannot be read or written ({cause}); check that it exists, its permissions and the \
-        free disk space"
-    )]
-    Io {
-        /// Path as the user gave it.
-        path: String,
-        /// Error of the operating system.
-        cause: std::io::Error,
-    },
 }
 
 impl Error {
@@ -140,49 +44,34 @@ impl Error {
             first.map(|FileError { path, cause }| format!("{path}: {cause}")).collect();
         Self::NothingStored { failed: counts.failed_files, first: first.join("; ") }
     }
+}
 
-    /// Returns a conversion of errors of the operating system at this path.
-    pub(crate) fn io(path: &Path) -> impl Fn(std::io::Error) -> Self {
-        let path = path.display().to_string();
-        move |cause| Self::Io { path: path.clone(), cause }
+impl From<mc_git::Error> for Error {
+    fn from(error: mc_git::Error) -> Self {
+        match error {
+            mc_git::Error::Cancelled => Self::Cancelled,
+            error => Self::Git(error),
+        }
     }
 }
 
 impl Classified for Error {
     fn kind(&self) -> ErrorKind {
         match self {
-            Self::Unreachable(_) | Self::Timeout(_) | Self::Cancelled => ErrorKind::Unavailable,
-            Self::GitNotFound(_)
-            | Self::GitTooOld(_)
-            | Self::PrivilegesNotDropped { .. }
-            | Self::ClosedDirectory { .. }
-            | Self::Observer(_) => ErrorKind::Internal,
-            Self::PrivateAddress(_) => ErrorKind::Forbidden,
-            Self::HistoryTooLarge(_) | Self::RepositoryTooLarge { .. } => ErrorKind::TooLarge,
+            Self::Git(error) => error.kind(),
+            Self::Files(error) => error.kind(),
+            Self::Cancelled => ErrorKind::Unavailable,
+            Self::Observer(_) => ErrorKind::Internal,
             Self::RunTakenOver => ErrorKind::Conflict,
             Self::Store(error) => error.kind(),
-            Self::RepositoryNotFound(_) => ErrorKind::NotFound,
-            Self::Io { cause, .. } if cause.kind() == std::io::ErrorKind::NotFound => {
-                ErrorKind::NotFound
-            }
-            Self::InvalidLocation(_)
-            | Self::InvalidPattern(_)
-            | Self::Redirected
-            | Self::InvalidRef(_)
-            | Self::UnknownRef(_)
-            | Self::NothingStored { .. }
-            | Self::Io { .. } => ErrorKind::Invalid,
+            Self::InvalidPattern(_) | Self::NothingStored { .. } => ErrorKind::Invalid,
         }
     }
 
     fn field(&self) -> Option<String> {
         match self {
-            Self::InvalidLocation(_)
-            | Self::RepositoryNotFound(_)
-            | Self::PrivateAddress(_)
-            | Self::RepositoryTooLarge { .. }
-            | Self::Redirected => Some("location".into()),
-            Self::InvalidRef(_) | Self::UnknownRef(_) => Some("ref".into()),
+            Self::Git(error) => error.field(),
+            Self::Files(_) => Some("location".into()),
             _ => None,
         }
     }

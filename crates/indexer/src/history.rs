@@ -17,7 +17,6 @@ mod rules;
 pub mod testing;
 
 use std::collections::{HashMap, HashSet};
-use std::time::Duration;
 
 use mc_domain::FileId;
 use mc_store::Store;
@@ -32,30 +31,6 @@ pub(crate) use rules::Rules;
 
 /// Commits in a transaction when a full history is stored.
 const BATCH: usize = 500;
-
-/// Limits of reading a history.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
-    /// Maximum number of the newest commits; 0 disables the history.
-    pub commits: usize,
-    /// Maximum time to fetch and read.
-    pub time: Duration,
-    /// Maximum bytes to fetch.
-    pub bytes: u64,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self { commits: 20_000, time: Duration::from_mins(5), bytes: 512 << 20 }
-    }
-}
-
-impl Limits {
-    /// Returns the limits for the newest part of a history that exceeds these limits.
-    fn smaller(self) -> Self {
-        Self { commits: self.commits.div_ceil(10), ..self }
-    }
-}
 
 /// Stored history at the start of a run.
 pub(crate) struct Stored {

@@ -15,6 +15,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use futures::future::BoxFuture;
 use mc_domain::{FileId, FindingAction, ProjectId};
+use mc_files::{FileError, ProtectedDirectories, Root};
+use mc_git::{AllowedPrivateHost, Checkout, HistoryLimits, NetworkAccess};
 use mc_store::files::{self, KnownFile};
 use mc_store::ingest_runs::{self, Counts, IngestRun};
 use mc_store::repositories::{self, Repository};
@@ -22,10 +24,8 @@ use mc_store::{Store, policies, projects};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use crate::protected::ProtectedDirectories;
-use crate::source::{AllowedPrivateHost, Checkout, NetworkAccess};
-use crate::walk::{self, PathPatterns, Root, SkipReason, Tree};
-use crate::{Error, chunker, history, language, source};
+use crate::walk::{self, PathPatterns, SkipReason, Tree};
+use crate::{Error, chunker, history, language};
 use prepare::{ScanOutcome, ScannedFile};
 use progress::Tracker;
 use write::Writer;
@@ -44,13 +44,13 @@ pub struct Context {
     /// Name of the node, shown with its runs.
     pub worker: String,
     /// Limits of copies of repositories.
-    pub repository: source::Limits,
+    pub repository: mc_git::Limits,
     /// Size limits of files and repositories.
     pub walk: walk::Limits,
     /// Size limits of chunks.
     pub cut: chunker::Limits,
     /// Limits of the history that is read.
-    pub history: history::Limits,
+    pub history: HistoryLimits,
     /// Observer of changed files.
     pub observer: Arc<dyn FilesObserver>,
 }
@@ -155,14 +155,14 @@ async fn checkout(
     requested_ref: &str,
     stop: &CancellationToken,
 ) -> Result<Checkout, Error> {
-    let origin = source::parse(&repository.location)?;
+    let origin = mc_git::parse(&repository.location)?;
     let access = if repository.allows_private_network {
         NetworkAccess::Anywhere
     } else {
         NetworkAccess::Public(&ctx.inside)
     };
-    let cache = source::Cache { directory: &ctx.cache, limits: ctx.repository };
-    source::checkout(&origin, requested_ref, access, &ctx.protected, cache, stop).await
+    let cache = mc_git::Cache { directory: &ctx.cache, limits: ctx.repository };
+    Ok(mc_git::checkout(&origin, requested_ref, access, &ctx.protected, cache, stop).await?)
 }
 
 /// Files after a run has written the changed ones.
@@ -273,8 +273,12 @@ impl IndexTask {
         if reason == SkipReason::Failed {
             return "its parser failed; the service's log has the error".into();
         }
-        let error = self.root.read_error(path);
-        error.map_or_else(|| "could not be read".into(), |error| error.to_string())
+        match self.root.read_error(path) {
+            None => "could not be read".into(),
+            // The user has no request to correct, so the error of the system says enough.
+            Some(FileError::Io(error)) => error.to_string(),
+            Some(error) => error.to_string(),
+        }
     }
 
     /// Returns whether the file is code and was not stored before this run, so that its commits

@@ -8,17 +8,14 @@ mod directories;
 mod generated;
 mod ignore_rules;
 mod leftovers;
-mod open;
 mod patterns;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
 
-use crate::protected::{self, ProtectedDirectories};
+use mc_files::{FileError, ProtectedDirectories, Root};
+
 use crate::{Error, language, text};
 use attributes::Attributes;
-use mc_privileges::raise_privileges;
-pub use open::Root;
 pub use patterns::{InvalidPattern, PathPatterns};
 
 /// Directories that are never entered.
@@ -103,6 +100,19 @@ impl SkipReason {
     }
 }
 
+impl From<FileError> for SkipReason {
+    fn from(error: FileError) -> Self {
+        match error {
+            FileError::Link | FileError::NotADirectory => Self::Symlink,
+            FileError::NotAFile | FileError::Directory => Self::NotAFile,
+            FileError::OtherOwner => Self::OtherOwner,
+            FileError::TooLarge(_) => Self::TooLarge,
+            FileError::BadName => Self::BadName,
+            FileError::Missing | FileError::Exists | FileError::Io(_) => Self::Unreadable,
+        }
+    }
+}
+
 /// Number of skipped files by reason.
 pub type Skipped = BTreeMap<SkipReason, u64>;
 
@@ -146,9 +156,7 @@ pub fn walk(
     is_cancelled: &dyn Fn() -> bool,
 ) -> Result<Tree, Error> {
     let protected = protected.snapshot()?;
-    if protected.contains(root.identity()?) {
-        return Err(protected::never_indexed(root.path()));
-    }
+    protected.check_root(root)?;
     let mut tree = directories::list(root, limits, &protected, is_cancelled)?;
     tree.candidates.sort_by(|a, b| a.path.cmp(&b.path));
     tree.attributes = Attributes::read(root, &tree.candidates);
@@ -215,17 +223,6 @@ fn apply_size_limit(tree: &mut Tree, limit: u64) {
     let dropped = before - tree.candidates.len();
     if dropped > 0 {
         tree.skipped.insert(SkipReason::RepositoryTooLarge, dropped as u64);
-    }
-}
-
-/// Returns the absolute path of the directory without symbolic links. The walk is confined to it.
-pub fn resolve(directory: &Path) -> Result<PathBuf, Error> {
-    let _raised = raise_privileges();
-    let directory = directory.canonicalize().map_err(Error::io(directory))?;
-    if directory.is_dir() {
-        Ok(directory)
-    } else {
-        Err(Error::InvalidLocation(format!("{} is not a directory", directory.display())))
     }
 }
 

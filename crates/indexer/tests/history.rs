@@ -11,10 +11,10 @@ use std::time::Duration;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use mc_domain::{IngestStatus, PassageId, ProjectId, SourceKind, Trust, UserId};
+use mc_files::ProtectedDirectories;
 use mc_indexer::index::{Context, FilesObserver};
-use mc_indexer::protected::ProtectedDirectories;
 use mc_indexer::run::{self, RunOutcome};
-use mc_indexer::{chunker, history as read, source, walk};
+use mc_indexer::{chunker, walk};
 use mc_store::history::{self, Commit};
 use mc_store::ingest_runs::IngestRun;
 use mc_store::passages::IndexedPassage;
@@ -57,7 +57,7 @@ struct Fixture {
     project: ProjectId,
     tree: TempDir,
     cache: TempDir,
-    limits: read::Limits,
+    limits: mc_git::HistoryLimits,
     walk: walk::Limits,
     observer: Arc<RecordingObserver>,
 }
@@ -68,7 +68,7 @@ impl Fixture {
         let database = TestDatabase::create().await;
         let project = database.project("shop").await.id;
         let directory = || tempfile::tempdir().expect("a directory");
-        let limits = read::Limits::default();
+        let limits = mc_git::HistoryLimits::default();
         let cache = directory();
         let observer = Arc::new(RecordingObserver {
             cache: cache.path().to_owned(),
@@ -151,7 +151,7 @@ impl Fixture {
             protected: ProtectedDirectories::default(),
             inside: Vec::new(),
             worker: "tests".into(),
-            repository: source::Limits::default(),
+            repository: mc_git::Limits::default(),
             walk: self.walk,
             cut: chunker::Limits::default(),
             history: self.limits,
@@ -408,10 +408,11 @@ async fn history_above_the_limits_does_not_stop_indexing() {
     assert!(fixture.passages().await.iter().any(|passage| passage.location == "cart.rb"));
     assert_eq!(fixture.copy_of_history(), None, "a copy above the limit is deleted");
 
-    fixture.limits = read::Limits { time: Duration::ZERO, ..read::Limits::default() };
+    fixture.limits =
+        mc_git::HistoryLimits { time: Duration::ZERO, ..mc_git::HistoryLimits::default() };
     fixture.index_at(&fixture.url(), "").await;
     assert!(fixture.subjects().await.is_empty());
-    fixture.limits = read::Limits::default();
+    fixture.limits = mc_git::HistoryLimits::default();
     fixture.index_at(&fixture.url(), "").await;
     assert_eq!(fixture.subjects().await, ["Add the cart"], "the next run reads it");
 }
@@ -429,7 +430,7 @@ async fn history_above_the_limits_is_not_fetched_by_every_run() {
     fixture.limits.bytes = 2;
     fixture.index_at(&fixture.url(), "").await;
     assert_eq!(fixture.marked_commit().as_deref(), Some(&*second), "other limits are tried");
-    fixture.limits = read::Limits::default();
+    fixture.limits = mc_git::HistoryLimits::default();
     fixture.index_at(&fixture.url(), "").await;
     assert_eq!(fixture.subjects().await, ["Add the cart", "Add wages"]);
     assert_eq!(fixture.marked_commit(), None, "it was read");
@@ -447,7 +448,7 @@ fn noise(mut seed: u64) -> String {
 #[tokio::test]
 async fn newest_part_of_a_history_above_the_limits_is_read() {
     let mut fixture = Fixture::new().await;
-    fixture.limits = read::Limits { commits: 30, bytes: 100_000, ..fixture.limits };
+    fixture.limits = mc_git::HistoryLimits { commits: 30, bytes: 100_000, ..fixture.limits };
     let mut change =
         (1..).map(|n| (n, format!("{CART}# {n}\n"), format!("Change {n:02}\n\n{}", noise(n))));
     let mut change = |fixture: &Fixture| {
@@ -487,7 +488,7 @@ async fn deleted_files_are_reported_before_history_is_read() {
     fixture.change("cart.rb", CART, "Add the cart");
     fixture.limits.commits = 0;
     fixture.index_at(&fixture.url(), "").await;
-    fixture.limits = read::Limits::default();
+    fixture.limits = mc_git::HistoryLimits::default();
     fixture.git(&["rm", "--quiet", "wages.rb"]);
     fixture.commit("Drop wages");
     fixture.index_at(&fixture.url(), "").await;

@@ -10,10 +10,10 @@ use std::time::Duration;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use mc_domain::{IngestRunId, IngestStatus, ProjectId, SourceKind, Trust, UserId};
+use mc_files::ProtectedDirectories;
 use mc_indexer::index::{Context, FilesObserver};
-use mc_indexer::protected::ProtectedDirectories;
 use mc_indexer::run::{self, RunOutcome};
-use mc_indexer::{chunker, history, source, walk};
+use mc_indexer::{chunker, walk};
 use mc_store::files::KnownFile;
 use mc_store::ingest_runs::{self, Counts, IngestRun};
 use mc_store::passages::{self, IndexedPassage};
@@ -90,10 +90,10 @@ impl Fixture {
             protected: ProtectedDirectories::default(),
             inside: Vec::new(),
             worker: "tests".into(),
-            repository: source::Limits::default(),
+            repository: mc_git::Limits::default(),
             walk: walk::Limits::default(),
             cut: chunker::Limits::default(),
-            history: history::Limits::default(),
+            history: mc_git::HistoryLimits::default(),
             observer: Arc::clone(&self.observer) as Arc<dyn FilesObserver>,
         }
     }

@@ -83,7 +83,7 @@ pub enum Error {
     NothingLinked,
     /// The location of a repository, or its ref, is invalid.
     #[error(transparent)]
-    Source(#[from] mc_indexer::Error),
+    Source(#[from] mc_git::Error),
     /// Linking or storing failed.
     #[error(transparent)]
     Memory(#[from] mc_memory::Error),
@@ -178,7 +178,7 @@ impl Classified for Error {
                  on the command line). If the same repository moved here, set `relocate` to true \
                  (--relocate): files that are not here are then deleted from the index."
             }
-            Self::PrivateLocation | Self::Source(mc_indexer::Error::PrivateAddress(_)) => {
+            Self::PrivateLocation | Self::Source(mc_git::Error::PrivateAddress(_)) => {
                 "give the public https URL of the repository; otherwise a service administrator \
                  creates a token with that scope (memory-copilot token create NAME --scope ingest \
                  --scope ingest:local)"

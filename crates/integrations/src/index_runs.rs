@@ -9,8 +9,8 @@ use mc_contract::list::PathPatterns;
 use mc_contract::operations::ingest::{FileError, IngestGit, IngestRun, RepositoryNamePath};
 use mc_contract::text::{GitRef, RepositoryPart};
 use mc_domain::{IngestRunId, IngestStatus, Permission};
-use mc_indexer::protected::ProtectedDirectories;
-use mc_indexer::source::{self, AllowedPrivateHost, Origin};
+use mc_files::ProtectedDirectories;
+use mc_git::{AllowedPrivateHost, Origin};
 use mc_indexer::walk;
 use mc_memory::ProjectContext;
 use mc_memory::content_filter::run_blocking;
@@ -37,7 +37,7 @@ pub async fn request(
     request: &IngestGit,
 ) -> Result<IngestRun, Error> {
     let git_ref = request.r#ref.as_ref().map_or("", GitRef::as_str);
-    source::check_ref(git_ref)?;
+    mc_git::check_ref(git_ref)?;
     check_access(principal, request.location.as_str())?;
     let location = request.location.as_str().to_owned();
     let protected = rules.protected.clone();
@@ -127,9 +127,9 @@ fn check_access(principal: &Principal, location: &str) -> Result<(), Error> {
 fn allowed_origin(
     location: &str,
     protected: &ProtectedDirectories,
-) -> Result<Origin, mc_indexer::Error> {
-    let origin = source::parse(location)?;
-    protected.check(&origin.location)?;
+) -> Result<Origin, mc_git::Error> {
+    let origin = mc_git::parse(location)?;
+    origin.location.check(protected)?;
     Ok(origin)
 }
 
@@ -144,7 +144,7 @@ async fn allows_private_network(
     if principal.has_local_access() {
         return Ok(true);
     }
-    source::check_public(&origin.location, allowed_private_hosts).await?;
+    mc_git::check_public(&origin.location, allowed_private_hosts).await?;
     Ok(false)
 }
 

@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use mc_indexer::source::checkout::{CommittedFile, commit_file};
+use mc_git::{CommittedFile, commit_file};
 use mc_memory::prompts as use_cases;
 use mc_optimizer::PromptFile;
 use mc_store::prompts::{self, UncommittedPrompt};

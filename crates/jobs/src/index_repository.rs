@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use futures::future::BoxFuture;
 use mc_domain::{IngestRunId, ProjectId};
-use mc_indexer::protected::ProtectedDirectories;
+use mc_files::ProtectedDirectories;
+use mc_git::AllowedPrivateHost;
 use mc_indexer::run::{self, RunOutcome};
-use mc_indexer::source::{self, AllowedPrivateHost};
-use mc_indexer::{chunker, history, index, walk};
+use mc_indexer::{chunker, index, walk};
 use mc_store::{Store, ingest_runs};
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
@@ -65,9 +65,9 @@ pub struct IndexSettings {
     /// Private hosts from which every repository may be fetched.
     pub allowed_private_hosts: Vec<AllowedPrivateHost>,
     /// Limits of copies of repositories.
-    pub repository: source::Limits,
+    pub repository: mc_git::Limits,
     /// Limits of the commit history that is read.
-    pub history: history::Limits,
+    pub history: mc_git::HistoryLimits,
     /// Name of the node.
     pub node: String,
 }

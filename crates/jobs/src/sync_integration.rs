@@ -15,8 +15,8 @@ use mc_connectors::traits::{Cursor, Page};
 use mc_connectors::{ConnectorRegistry, PLAIN_GIT, client};
 use mc_crypto::Encryptor;
 use mc_domain::{Capability, Classified, IntegrationId};
-use mc_indexer::protected::ProtectedDirectories;
-use mc_indexer::source::AllowedPrivateHost;
+use mc_files::ProtectedDirectories;
+use mc_git::AllowedPrivateHost;
 use mc_store::integrations::{self, SyncTarget};
 use mc_store::{Store, Tx};
 use serde::de::DeserializeOwned;
@@ -144,7 +144,9 @@ enum SyncError {
     #[error(transparent)]
     Memory(#[from] mc_memory::Error),
     #[error(transparent)]
-    Git(#[from] mc_indexer::Error),
+    Git(#[from] mc_git::Error),
+    #[error(transparent)]
+    Fingerprint(#[from] mc_indexer::Error),
     #[error("{0}")]
     Other(String),
 }

@@ -7,8 +7,8 @@ use mc_indexer::chunker::{self, Limits};
 use mc_indexer::conversation::{self, Message};
 use mc_indexer::document::{self, Page};
 use mc_indexer::history::testing::{clean_message, parse_log};
-use mc_indexer::protected::ProtectedDirectories;
-use mc_indexer::{language, markdown, source, text, walk};
+use mc_files::ProtectedDirectories;
+use mc_indexer::{language, markdown, text, walk};
 use mc_sanitizer::{Policy, Sanitized};
 
 use super::{MAX_DOCUMENT, Parser};
@@ -56,7 +56,7 @@ pub fn parsers() -> Vec<Parser> {
             .with_wrapper(log_of),
         Parser::new("message of a commit", |message| drop(black_box(clean_message(message)))),
         Parser::new("location of a repository", |location| {
-            drop(black_box(source::parse(location)));
+            drop(black_box(mc_git::parse(location)));
         })
         .with_max_bytes(MAX_LOCATION),
     ];
@@ -105,7 +105,7 @@ fn walk_with(name: &str, rules: &str) {
     let write = |name: &str, text: &str| fs::write(directory.path().join(name), text);
     write(name, rules).and_then(|()| write("a.rs", "fn a() {}")).expect("files in it");
     let protected = ProtectedDirectories::default();
-    let root = walk::Root::open(directory.path()).expect("the directory is readable");
+    let root = mc_files::Root::open(directory.path()).expect("the directory is readable");
     let tree = walk::walk(&root, walk::Limits::default(), &protected, &|| false)
         .expect("the directory is readable");
     black_box(tree.is_generated_by_path("a.rs"));

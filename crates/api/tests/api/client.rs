@@ -14,8 +14,7 @@ use mc_crypto::{EncryptionKey, Encryptor};
 use mc_domain::ProjectId;
 use mc_domain::policy::RetentionDays;
 use mc_embed::{Embedder, ProviderSettings, RuntimeSettings};
-use mc_indexer::protected::ProtectedDirectories;
-use mc_indexer::{history, source};
+use mc_files::ProtectedDirectories;
 use mc_jobs::{Embedding, IndexSettings, JobContext, JobSettings, PromptSettings, SyncContext};
 use mc_memory::MemoryContext;
 use mc_search::{ActiveModel, ActiveModels, SearchContext};
@@ -237,8 +236,8 @@ impl TestApi {
             cache_dir: self.index.path().join("repositories"),
             protected: ProtectedDirectories::default(),
             allowed_private_hosts: Vec::new(),
-            repository: source::Limits::default(),
-            history: history::Limits::default(),
+            repository: mc_git::Limits::default(),
+            history: mc_git::HistoryLimits::default(),
             node: "test".to_owned(),
         };
         let workers = mc_jobs::workers(self.background().clone(), &context);

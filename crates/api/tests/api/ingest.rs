@@ -1,7 +1,7 @@
 //! `/ingest/git` and the state of runs.
 
 use mc_api::ApiSettings;
-use mc_indexer::protected::ProtectedDirectories;
+use mc_files::ProtectedDirectories;
 use serde_json::json;
 use tempfile::TempDir;
 
@@ -162,7 +162,7 @@ async fn protected_directories_are_indexed_for_no_user() {
         let request = json!({"project_key": "shop", "location": location});
         let answer = api.post("/ingest/git", request.clone()).await;
         assert_eq!(answer.fault(400), "location", "{location}");
-        assert!(answer.body["detail"].to_string().contains("never indexes it"), "{}", answer.body);
+        assert!(answer.body["detail"].to_string().contains("never reads it"), "{}", answer.body);
         let answer = api.with(&indexing).post("/ingest/git", request).await;
         assert_eq!(answer.fault(400), "location", "{location}");
     }

@@ -10,7 +10,7 @@ use ipnet::IpNet;
 use mc_api::{IngressConfig, MetricsAccess};
 use mc_auth::login::ProviderConfig;
 use mc_auth::secret::SecretHash;
-use mc_indexer::source::AllowedPrivateHost;
+use mc_git::AllowedPrivateHost;
 use serde::{Deserialize, Serialize};
 
 use crate::private_file;
@@ -267,8 +267,8 @@ impl Ingest {
 
 impl RepositoryLimits {
     /// Returns the indexer's limits.
-    pub fn limits(&self) -> mc_indexer::source::Limits {
-        mc_indexer::source::Limits {
+    pub fn limits(&self) -> mc_git::Limits {
+        mc_git::Limits {
             files: self.max_files.into(),
             bytes: u64::from(self.max_megabytes) << 20,
         }
@@ -287,8 +287,8 @@ impl RepositoryLimits {
 
 impl History {
     /// Returns the indexer's limits.
-    pub fn limits(&self) -> mc_indexer::history::Limits {
-        mc_indexer::history::Limits {
+    pub fn limits(&self) -> mc_git::HistoryLimits {
+        mc_git::HistoryLimits {
             commits: self.max_commits as usize,
             time: Duration::from_secs(self.max_seconds.into()),
             bytes: u64::from(self.max_megabytes) << 20,

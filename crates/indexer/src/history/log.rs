@@ -7,9 +7,6 @@ use crate::language;
 /// Maximum code files of a commit. Larger ones, such as reformatting, say little about a file.
 pub(super) const MAX_FILES: usize = 30;
 
-/// Object name, parents, time and message. All fields end with NUL, also those of the status.
-pub(crate) const FORMAT: &str = "--format=tformat:%H%x00%P%x00%ct%x00%B";
-
 /// Maximum memory for a history, in bytes, because its authors are not trusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct MemoryBudget {

@@ -4,9 +4,9 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use super::Limits;
+use mc_git::{HistoryLimits, HistoryOrigin};
+
 use crate::hash;
-use crate::source::history::HistoryOrigin;
 
 /// Time after which a marker expires: the repository or the network may have changed.
 const MARKER_TTL: Duration = Duration::from_hours(24);
@@ -16,7 +16,7 @@ const EXTENSION: &str = "unread";
 /// Part of a history that can be read within the limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum HistoryRange {
-    /// The part within [`Limits::smaller`].
+    /// The part within [`HistoryLimits::newest_part`].
     Smaller,
     /// Nothing: even that part exceeds the limits.
     Nothing,
@@ -25,12 +25,12 @@ pub(super) enum HistoryRange {
 #[derive(Debug)]
 pub(super) struct Marker {
     file: PathBuf,
-    limits: Limits,
+    limits: HistoryLimits,
 }
 
 impl Marker {
     /// Returns the marker for the history of `origin`, read with these limits.
-    pub fn new(origin: &HistoryOrigin, cache: &Path, limits: Limits) -> Self {
+    pub fn new(origin: &HistoryOrigin, cache: &Path, limits: HistoryLimits) -> Self {
         let key = hash::of_fields(origin.key().iter().map(String::as_bytes));
         let file = cache.join(hex::encode(&key[..12])).with_extension(EXTENSION);
         Self { file, limits }
@@ -80,7 +80,7 @@ impl Marker {
     }
 
     fn limits(&self) -> String {
-        let Limits { commits, time, bytes } = self.limits;
+        let HistoryLimits { commits, time, bytes } = self.limits;
         format!("{commits} commits {} ms {bytes} bytes", time.as_millis())
     }
 }
@@ -89,7 +89,7 @@ impl Marker {
 mod tests {
     use super::*;
 
-    fn marker(cache: &Path, limits: Limits) -> Marker {
+    fn marker(cache: &Path, limits: HistoryLimits) -> Marker {
         let origin = HistoryOrigin::Local { repository: "/srv/shop".into(), below: String::new() };
         Marker::new(&origin, cache, limits)
     }
@@ -97,13 +97,13 @@ mod tests {
     #[test]
     fn marker_is_valid_for_a_day_and_for_its_limits() {
         let cache = tempfile::tempdir().expect("a directory");
-        let ours = marker(&cache.path().join("new"), Limits::default());
+        let ours = marker(&cache.path().join("new"), HistoryLimits::default());
         assert_eq!((ours.read(), ours.exists()), (None, false));
         ours.write(HistoryRange::Smaller, "aaaa");
         assert_eq!(ours.read(), Some(HistoryRange::Smaller));
         ours.write(HistoryRange::Nothing, "bbbb");
         assert_eq!(ours.read(), Some(HistoryRange::Nothing));
-        let others = Limits { bytes: 1 << 30, ..Limits::default() };
+        let others = HistoryLimits { bytes: 1 << 30, ..HistoryLimits::default() };
         let others = marker(&cache.path().join("new"), others);
         assert_eq!((others.read(), others.exists()), (None, true));
 

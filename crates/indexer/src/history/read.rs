@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use mc_git::{Checkout, Commits, HistoryLimits, HistoryOrigin};
 use mc_store::files::KnownFile;
 use mc_store::history::Position;
 use mc_store::repositories::Repository;
@@ -9,11 +10,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::log::{Log, MemoryBudget, Reader};
 use super::marker::{HistoryRange, Marker};
-use super::{Changes, Limits, Rules, Stored, Update};
+use super::{Changes, Rules, Stored, Update};
 use crate::Error;
 use crate::index::Context;
-use crate::source::Checkout;
-use crate::source::history::{Commits, HistoryOrigin};
 
 /// Input for reading the history in a run.
 pub(crate) struct Run<'a> {
@@ -98,7 +97,7 @@ impl Run<'_> {
 
     /// Reads the newest part, and writes the result to the marker.
     async fn read_newest(&self, origin: &HistoryOrigin, marker: &Marker) -> Result<Update, Error> {
-        let read = self.read_within(origin, self.ctx.history.smaller(), false).await;
+        let read = self.read_within(origin, self.ctx.history.newest_part(), false).await;
         match &read {
             // A valid marker is not renewed: it has to expire a day after the full read failed.
             Ok(_) if marker.read() == Some(HistoryRange::Smaller) => {}
@@ -114,7 +113,7 @@ impl Run<'_> {
     async fn read_within(
         &self,
         origin: &HistoryOrigin,
-        limits: Limits,
+        limits: HistoryLimits,
         from_start: bool,
     ) -> Result<Update, Error> {
         let (sha, stored) = (self.sha(), self.stored.position.sha.as_str());
@@ -143,7 +142,12 @@ impl Run<'_> {
         Ok(Update::Replace(self.changes(log).await?))
     }
 
-    async fn log(&self, commits: &Commits, range: &str, limits: Limits) -> Result<Log, Error> {
+    async fn log(
+        &self,
+        commits: &Commits,
+        range: &str,
+        limits: HistoryLimits,
+    ) -> Result<Log, Error> {
         let mut reader = Reader::new(commits.is_shallow(), MemoryBudget::default());
         commits.log(range, limits, self.stop, |field| reader.read_field(field)).await?;
         let log = reader.finish();
@@ -195,5 +199,5 @@ impl Run<'_> {
 
 /// Returns whether a smaller part of the history may succeed after this error.
 fn exceeds_limits(error: &Error) -> bool {
-    matches!(error, Error::HistoryTooLarge(_) | Error::Timeout(_))
+    matches!(error, Error::Git(mc_git::Error::HistoryTooLarge(_) | mc_git::Error::Timeout(_)))
 }

@@ -4,9 +4,10 @@ use std::path::Path;
 
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
+use mc_files::Root;
 
+use super::Candidate;
 use super::ignore_rules::add_pattern;
-use super::{Candidate, Root};
 
 /// Largest `.gitattributes` that is read, in bytes.
 const MAX_BYTES: u64 = 256 * 1024;

@@ -4,14 +4,12 @@ use std::ffi::OsStr;
 use std::path::Path;
 use std::sync::Arc;
 
-use rustix::fs::FileType;
+use mc_files::{Entry, FileKind, Metadata, Root, Snapshot};
 
 use super::ignore_rules::Rules;
 use super::leftovers;
-use super::open::Entry;
-use super::{Candidate, IGNORED_DIRECTORIES, Limits, MAX_PATH_BYTES, Root, SkipReason, Tree};
+use super::{Candidate, IGNORED_DIRECTORIES, Limits, MAX_PATH_BYTES, SkipReason, Tree};
 use crate::Error;
-use crate::protected::Snapshot;
 
 struct Directory {
     path: String,
@@ -51,7 +49,7 @@ fn list_one(
     tree: &mut Tree,
     todo: &mut Vec<Directory>,
 ) {
-    let listed = root.list(&directory.path).and_then(|listing| {
+    let listed = root.list(&directory.path).map_err(SkipReason::from).and_then(|listing| {
         let rules = Rules::of_directory(root, &directory.path, &listing.entries, directory.rules)?;
         Ok((listing, rules))
     });
@@ -62,10 +60,9 @@ fn list_one(
     };
     for entry in &listing.entries {
         let path = Path::new(&directory.path).join(&entry.name);
-        let is_directory =
-            entry.kind_and_size().is_some_and(|(kind, _)| kind == FileType::Directory);
+        let is_directory = entry.metadata.is_some_and(|found| found.kind == FileKind::Directory);
         let is_ignored = rules.as_ref().is_some_and(|rules| rules.is_ignored(&path, is_directory));
-        let is_protected = entry.identity().is_some_and(|identity| protected.contains(identity));
+        let is_protected = entry.metadata.is_some_and(|found| protected.contains(found.identity));
         if is_ignored || is_protected || is_never_entered(&entry.name, is_directory) {
             continue;
         }
@@ -98,18 +95,18 @@ fn is_never_entered(name: &OsStr, is_directory: bool) -> bool {
 }
 
 fn classify_entry(entry: &Entry, path: &Path, limits: Limits) -> Result<Classified, SkipReason> {
-    let (kind, size) = entry.kind_and_size().ok_or(SkipReason::Unreadable)?;
+    let Metadata { kind, size, .. } = entry.metadata.ok_or(SkipReason::Unreadable)?;
     match kind {
-        FileType::Directory => Ok(Classified::Directory(storable_path(path)?)),
-        FileType::Symlink => Err(SkipReason::Symlink),
-        FileType::RegularFile => {
+        FileKind::Directory => Ok(Classified::Directory(storable_path(path)?)),
+        FileKind::Link => Err(SkipReason::Symlink),
+        FileKind::File => {
             let path = storable_path(path)?;
             if size > limits.file_bytes {
                 return Err(SkipReason::TooLarge);
             }
             Ok(Classified::File(Candidate { path, size }))
         }
-        _ => Err(SkipReason::NotAFile),
+        FileKind::Other => Err(SkipReason::NotAFile),
     }
 }
 

@@ -10,9 +10,9 @@ use std::sync::Arc;
 
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
+use mc_files::{Entry, Root};
 
-use super::open::Entry;
-use super::{IGNORE_FILE, Root, SkipReason};
+use super::{IGNORE_FILE, SkipReason};
 
 /// Largest ignore file that is read, in bytes.
 const MAX_BYTES: u64 = 256 * 1024;
@@ -102,7 +102,7 @@ impl Rules {
 }
 
 fn file(root: &Root, path: &str) -> Result<Gitignore, SkipReason> {
-    let bytes = root.read(path, MAX_BYTES).inspect_err(|skip| {
+    let bytes = root.read(path, MAX_BYTES).map_err(SkipReason::from).inspect_err(|skip| {
         let reason = skip.as_str();
         tracing::warn!(file.path = path, reason, "ignore file skipped: it cannot be read");
     })?;
@@ -118,7 +118,7 @@ fn exclude(root: &Root, directory: &str) -> Gitignore {
     let git = below(directory, ".git");
     let path = format!("{git}/info/exclude");
     let bytes = match root.read(&git, MAX_BYTES) {
-        Ok(_) if root.belongs_to_git() => None,
+        Ok(_) if root.has_one_owner() => None,
         Ok(link) => exclude_of_worktree(root, &link),
         Err(_) => root.read(&path, MAX_BYTES).ok(),
     };

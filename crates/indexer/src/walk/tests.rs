@@ -1,6 +1,7 @@
 use std::fs::{self, Permissions};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{PermissionsExt, chown, symlink};
+use std::path::Path;
 
 use mc_privileges::UnprivilegedUser;
 
@@ -129,13 +130,13 @@ fn copy_of_the_user_of_git_leads_to_nothing_else() {
         chown(path, Some(git.uid), Some(git.gid)).expect("another owner");
     }
     let directory = fs::File::open(root.path()).expect("directory").into();
-    let copy = Root::of_copy(directory, root.path().to_owned(), Some(git));
+    let copy = Root::owned(directory, root.path().to_owned(), Some(git));
     let protected = ProtectedDirectories::default();
     let tree = walk(&copy, Limits::default(), &protected, &|| false).expect("a tree");
     let paths: Vec<_> = tree.candidates.iter().map(|file| file.path.as_str()).collect();
     assert_eq!(paths, ["a.txt", "b.txt"], "the file of the clone has no effect");
     assert_eq!(copy.read("a.txt", 1_000), Ok(b"a".to_vec()));
-    assert_eq!(copy.read("b.txt", 1_000), Err(SkipReason::OtherOwner));
+    assert_eq!(copy.read("b.txt", 1_000), Err(FileError::OtherOwner));
 }
 
 #[test]
@@ -296,9 +297,9 @@ fn link_created_after_the_walk_is_not_followed() {
     fs::remove_file(root.path().join("b.rs")).expect("removed");
     symlink(outside.path().join("a.rs"), root.path().join("b.rs")).expect("link");
     for path in ["src/a.rs", "b.rs"] {
-        assert_eq!(handle.read(path, 1000), Err(SkipReason::Symlink), "{path}");
+        assert_eq!(handle.read(path, 1000), Err(FileError::Link), "{path}");
     }
-    assert_eq!(handle.read("../x", 1000), Err(SkipReason::BadName));
+    assert_eq!(handle.read("../x", 1000), Err(FileError::BadName));
 }
 
 #[test]
@@ -348,4 +349,23 @@ fn file_that_cannot_be_inspected_is_unreadable() {
     fs::set_permissions(&directory, Permissions::from_mode(0o700)).expect("a mode");
     assert!(tree.candidates.is_empty());
     assert!(tree.is_unreadable("listed/a.txt"));
+}
+
+#[test]
+fn walk_leaves_the_data_directory_out() {
+    let root = tempfile::tempdir().expect("directory");
+    let data = root.path().join("deep/data");
+    for path in ["a.txt", "deep/b.txt", "deep/data/token", "deep/data/index/c.txt"] {
+        write(root.path(), path, "text\n");
+    }
+    let protected = ProtectedDirectories::with_data_dir(&data);
+    let walked = |directory: &Path| {
+        let root = Root::open(directory).expect("a directory");
+        walk(&root, Limits::default(), &protected, &|| false)
+    };
+    let tree = walked(root.path()).expect("a tree");
+    let paths: Vec<_> = tree.candidates.iter().map(|file| file.path.as_str()).collect();
+    assert_eq!(paths, ["a.txt", "deep/b.txt"]);
+    let error = walked(&data).expect_err("protected");
+    assert!(error.to_string().contains("never reads it"), "{error}");
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use mc_connectors::client::Connector;
 use mc_connectors::{contains_repository, parse_plain_git};
-use mc_indexer::source::{self, NetworkAccess};
+use mc_git::NetworkAccess;
 use mc_store::repositories::{self, Repository};
 use mc_store::{Store, files, ingest_runs};
 use serde::{Deserialize, Serialize};
@@ -125,7 +125,7 @@ async fn fingerprint(
     requested_ref: &str,
     context: &SyncContext,
 ) -> Result<Option<String>, SyncError> {
-    let origin = source::parse(&repository.location)?;
+    let origin = mc_git::parse(&repository.location)?;
     let access = if repository.allows_private_network {
         NetworkAccess::Anywhere
     } else {
@@ -133,8 +133,9 @@ async fn fingerprint(
     };
     // A token that is never cancelled: git ends when this future is dropped.
     let cancel = CancellationToken::new();
-    let state = source::state(&origin, requested_ref, access, &context.protected, &cancel).await?;
-    if source::is_empty_directory(&origin).await? && files::has_any(store, repository.id).await? {
+    let state =
+        mc_indexer::state(&origin, requested_ref, access, &context.protected, &cancel).await?;
+    if mc_git::is_empty_directory(&origin).await? && files::has_any(store, repository.id).await? {
         return Err(SyncError::Other(format!(
             "the directory {} is empty; is it mounted? If it is meant to be empty, index it again \
              (memory-copilot ingest)",

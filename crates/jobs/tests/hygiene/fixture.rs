@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use mc_contract::operations::hygiene::HygieneRun;
 use mc_crypto::{EncryptionKey, Encryptor};
 use mc_domain::{HygieneRunId, HygieneTask, ProjectId, RecordId, UserId};
-use mc_indexer::protected::ProtectedDirectories;
+use mc_files::ProtectedDirectories;
 use mc_jobs::{Embedding, JobContext, JobSettings, PromptSettings, SyncContext};
 use mc_memory::normalize::content_hash;
 use mc_store::hygiene;

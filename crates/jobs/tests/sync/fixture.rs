@@ -10,7 +10,7 @@ use mc_connectors::client::{Connector, ConnectorConfig, Limits, Provider};
 use mc_contract::operations::integration::Integration;
 use mc_crypto::{EncryptionKey, Encryptor};
 use mc_domain::{Capability, IntegrationId, ProjectId, UserId};
-use mc_indexer::protected::ProtectedDirectories;
+use mc_files::ProtectedDirectories;
 use mc_jobs::{Embedding, JobContext, JobSettings, PromptSettings, SyncContext, Timing};
 use mc_store::integrations::{self, NewIntegration};
 use mc_store::testing::{execute, text};

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use futures::future::BoxFuture;
 use mc_domain::{IngestStatus, ProjectId};
 use mc_indexer::index::{Context, FilesObserver};
-use mc_indexer::protected::ProtectedDirectories;
-use mc_indexer::{chunker, history, run, source, walk};
+use mc_files::ProtectedDirectories;
+use mc_indexer::{chunker, run, walk};
 use mc_memory::recheck_files;
 use mc_store::{Store, ingest_runs, repositories};
 use tempfile::TempDir;
@@ -54,10 +54,10 @@ impl Checkout {
             inside: Vec::new(),
             protected: ProtectedDirectories::default(),
             worker: "tests".into(),
-            repository: source::Limits::default(),
+            repository: mc_git::Limits::default(),
             walk: walk::Limits::default(),
             cut: chunker::Limits::default(),
-            history: history::Limits::default(),
+            history: mc_git::HistoryLimits::default(),
             observer: Arc::new(Citations(store.clone())),
         };
         Self { context, project, folder, _cache: cache }

@@ -1,0 +1,534 @@
+//! Execution of the `git` program on untrusted repositories.
+
+mod environment;
+mod limits;
+pub(crate) mod server;
+
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, kill_process_group};
+use tokio::io::{AsyncRead, AsyncReadExt};
+use tokio::process::{Child, Command};
+use tokio::runtime::Handle;
+use tokio_util::sync::CancellationToken;
+use url::Url;
+
+use crate::copy::CopyDirectory;
+use crate::{Error, network_policy};
+use environment::SETTINGS;
+use mc_privileges::{UnprivilegedUser, is_root, raise_privileges, without_capabilities};
+use server::Server;
+
+/// Maximum bytes of git's output that are kept.
+const MAX_OUTPUT: u64 = 64 * 1024;
+
+/// Maximum bytes of one field of git's output, such as a commit message.
+const MAX_FIELD: usize = 64 * 1024;
+
+/// First version of git that can pin the addresses of a host.
+const MIN_PINNING_VERSION: (u32, u32) = (2, 37);
+
+/// Variable that makes git print the protocol lines that it receives.
+const TRACE: &str = "GIT_TRACE_PACKET";
+/// First line of a git server's response over HTTP, by protocol version. Other servers send none.
+const GREETINGS: &[&str] = &["< # service=git-upload-pack", "< version 2"];
+/// Error message for a response that is not from a git server.
+const NO_GIT_SERVER: &str = "the response is not from a git server, although git reports an empty \
+    repository; check for a broken proxy between the service and the host, then try again";
+
+/// Exit code of a shell that may not run a program.
+const NOT_EXECUTABLE: i32 = 126;
+/// Exit code of a shell that did not find a program.
+const NOT_FOUND: i32 = 127;
+/// Start and end of git's message for a directory that it can't enter.
+const CHDIR_DENIED: (&str, &str) = ("fatal: cannot change to ", ": Permission denied");
+
+/// Git in one directory.
+#[derive(Debug, Default)]
+pub(crate) struct Git {
+    directory: PathBuf,
+    /// Settings in addition to [`SETTINGS`].
+    settings: Vec<String>,
+    /// User that runs git; `None` for the service's own, or root without capabilities.
+    user: Option<UnprivilegedUser>,
+    /// Maximum bytes of a file that git writes; at least [`limits::MIN_FILE_BYTES`].
+    max_file_bytes: u64,
+    /// Repository that git may fetch. Without one, all transports are disabled, even if objects of
+    /// a partial clone are missing.
+    url: Option<Url>,
+    /// Index, in place of the repository's own.
+    index: Option<PathBuf>,
+}
+
+/// Returns the user that runs git on a copy of `url`; `None` for the service's.
+///
+/// Copies over ssh and from this disk have a user of their own: an https host that takes over git
+/// cannot read them.
+pub(crate) fn user_of(url: &Url) -> Option<UnprivilegedUser> {
+    let user = if is_http(url) { UnprivilegedUser::GIT } else { UnprivilegedUser::PRIVATE_GIT };
+    user.if_root()
+}
+
+/// Returns whether there is nothing at the path of the error.
+pub(crate) fn is_missing(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
+}
+
+fn is_http(url: &Url) -> bool {
+    matches!(url.scheme(), "http" | "https")
+}
+
+impl Git {
+    /// Returns git in a directory, as the service's user.
+    pub fn in_directory(directory: &Path) -> Self {
+        Self { directory: directory.to_owned(), ..Self::default() }
+    }
+
+    /// Returns git in a directory of a user of this machine. If the service is root, git runs as
+    /// the user that can change the repository, and so could attack the git that reads it.
+    pub fn in_place(directory: &Path) -> Result<Self, Error> {
+        let io = Error::io(directory);
+        let (_, mut user) = UnprivilegedUser::reader_of(directory).map_err(&io)?;
+        if user.is_none() {
+            user = match UnprivilegedUser::reader_of(&directory.join(".git")) {
+                Err(error) if is_missing(&error) => None,
+                reader => reader.map_err(io)?.1,
+            };
+        }
+        Ok(Self { user, ..Self::in_directory(directory) })
+    }
+
+    /// Returns git that changes a checkout of this machine, as the owner of the directory. No git
+    /// of root changes files, so a service that runs as root needs a checkout of another user.
+    pub fn as_owner(directory: &Path) -> Result<Self, Error> {
+        let io = Error::io(directory);
+        let raised = raise_privileges();
+        let owner = std::fs::metadata(directory).map_err(io)?.uid();
+        drop(raised);
+        let user = UnprivilegedUser::of_owner(owner);
+        if user.is_none() && is_root() {
+            let reason = "the service runs as root, and the checkout belongs to root; give it to \
+                          another user with `chown -R`, since git never changes files as root";
+            return Err(Error::InvalidLocation(reason.into()));
+        }
+        Ok(Self { user, ..Self::in_directory(directory) })
+    }
+
+    /// Returns git in a copy of a repository.
+    pub fn in_copy(copy: &CopyDirectory) -> Self {
+        Self { user: copy.user(), ..Self::in_directory(copy.path()) }
+    }
+
+    /// Returns the user that runs git; `None` for the service's.
+    pub fn user(&self) -> Option<UnprivilegedUser> {
+        self.user
+    }
+
+    /// Adds settings.
+    pub fn with_settings(self, settings: Vec<String>) -> Self {
+        Self { settings, ..self }
+    }
+
+    /// Uses another index than the repository's.
+    pub fn with_index(self, index: PathBuf) -> Self {
+        Self { index: Some(index), ..self }
+    }
+
+    /// Returns that index.
+    pub fn index(&self) -> Option<&Path> {
+        self.index.as_deref()
+    }
+
+    /// Limits each file that git writes to about this many bytes.
+    pub fn with_max_file_bytes(self, max_file_bytes: u64) -> Self {
+        Self { max_file_bytes, ..self }
+    }
+
+    /// Allows access to `url` with these settings, as the user that runs git on its copies.
+    pub fn with_remote(self, url: &Url, settings: Vec<String>) -> Self {
+        Self { settings, user: user_of(url), url: Some(url.clone()), ..self }
+    }
+
+    /// Returns the repository for the arguments of [`Git::list`] and [`Git::fetch`].
+    pub fn remote(&self) -> &str {
+        match &self.url {
+            Some(url) if is_http(url) => url.as_str(),
+            _ => server::REMOTE,
+        }
+    }
+
+    /// Rejects a version of git that would ignore the setting for pinned addresses.
+    pub async fn check_version(
+        &self,
+        limit: Duration,
+        cancel: &CancellationToken,
+    ) -> Result<(), Error> {
+        if !network_policy::needs_pinning(&self.settings) {
+            return Ok(());
+        }
+        let output = self.run(&["version"], limit, cancel).await?;
+        match parse_version(&output) {
+            Some(version) if version >= MIN_PINNING_VERSION => Ok(()),
+            _ => Err(Error::GitTooOld(output)),
+        }
+    }
+
+    /// Runs git and returns its trimmed output.
+    ///
+    /// A failure is [`Error::RepositoryNotFound`] if a retry does not help, else
+    /// [`Error::Unreachable`]. On timeout or cancellation, git is killed with its child processes;
+    /// if the service may not kill them, the error is [`Error::PrivilegesNotDropped`].
+    pub async fn run(
+        &self,
+        arguments: &[&str],
+        limit: Duration,
+        cancel: &CancellationToken,
+    ) -> Result<String, Error> {
+        Ok(self.output_of(self.command(arguments, limit), None, limit, cancel).await?.0)
+    }
+
+    /// Runs `git fetch` with these arguments, and returns its error stream.
+    pub async fn fetch(
+        &self,
+        arguments: &[&str],
+        limit: Duration,
+        cancel: &CancellationToken,
+    ) -> Result<String, Error> {
+        Ok(self.run_connected(arguments, limit, cancel).await?.1)
+    }
+
+    /// Runs git and passes each field of its output, which ends with NUL, to `on_field`, between
+    /// reads. Fields are truncated to [`MAX_FIELD`] bytes; the size of the output is not limited.
+    pub async fn fields(
+        &self,
+        arguments: &[&str],
+        limit: Duration,
+        cancel: &CancellationToken,
+        on_field: impl FnMut(&[u8]),
+    ) -> Result<(), Error> {
+        let mut process = Process::start(self.command(arguments, limit), self.user)?;
+        let (stdout, stderr) = (process.0.stdout.take(), process.0.stderr.take());
+        let reading = async { tokio::try_join!(split(stdout, on_field), read(stderr)) };
+        let (is_success, ((), stderr)) =
+            self.wait_for_exit(process, reading, limit, cancel).await?;
+        if is_success { Ok(()) } else { Err(self.failure(&stderr)) }
+    }
+
+    /// Runs `git ls-remote` with these arguments.
+    ///
+    /// Only a git server may report an empty repository. Over HTTP, git takes almost any short
+    /// response for one, so the request is repeated with a trace that shows who responded.
+    pub async fn list(
+        &self,
+        arguments: &[&str],
+        limit: Duration,
+        cancel: &CancellationToken,
+    ) -> Result<String, Error> {
+        let (refs, _) = self.run_connected(arguments, limit, cancel).await?;
+        if !refs.is_empty() || !self.url.as_ref().is_some_and(is_http) {
+            return Ok(refs);
+        }
+        let mut traced = self.command(arguments, limit);
+        traced.env(TRACE, "1");
+        let (refs, trace) = self.output_of(traced, None, limit, cancel).await?;
+        if refs.is_empty() && !is_from_git_server(&trace) {
+            return Err(Error::Unreachable(NO_GIT_SERVER.into()));
+        }
+        Ok(refs)
+    }
+
+    /// Runs git with its remote, and returns its trimmed output and its error stream.
+    async fn run_connected(
+        &self,
+        arguments: &[&str],
+        limit: Duration,
+        cancel: &CancellationToken,
+    ) -> Result<(String, String), Error> {
+        let Some(url) = self.url.as_ref().filter(|url| !is_http(url)) else {
+            let command = self.command(arguments, limit);
+            return self.output_of(command, None, limit, cancel).await;
+        };
+        let (server, connection) = Server::start(url, limit)?;
+        let mut command = self.command_with(limits::CONNECTION, arguments, limit);
+        command.stdin(connection);
+        self.output_of(command, Some(server), limit, cancel).await
+    }
+
+    /// Runs a command that is connected to a server, if there is one. Returns its trimmed output
+    /// and the error streams.
+    async fn output_of(
+        &self,
+        command: Command,
+        server: Option<Server>,
+        limit: Duration,
+        cancel: &CancellationToken,
+    ) -> Result<(String, String), Error> {
+        let mut process = Process::start(command, self.user)?;
+        let (stdout, stderr) = (process.0.stdout.take(), process.0.stderr.take());
+        let reading = async { tokio::try_join!(read(stdout), read(stderr)) };
+        let (is_success, (stdout, mut stderr)) =
+            self.wait_for_exit(process, reading, limit, cancel).await?;
+        if let Some(server) = server {
+            stderr.push('\n');
+            stderr.push_str(&server.finish().await);
+        }
+        if is_success { Ok((stdout.trim().to_owned(), stderr)) } else { Err(self.failure(&stderr)) }
+    }
+
+    fn failure(&self, stderr: &str) -> Error {
+        let (start, end) = CHDIR_DENIED;
+        let is_closed = stderr.lines().any(|line| line.starts_with(start) && line.ends_with(end));
+        let Some(user) = self.user.filter(|_| is_closed) else { return failure(stderr) };
+        let closed = user.first_closed_directory(&self.directory);
+        closed_directory(user, &self.directory, closed.as_deref().unwrap_or(&self.directory))
+    }
+
+    /// Returns a command that ends soon after the time `limit`, even if the service died.
+    fn command(&self, arguments: &[&str], limit: Duration) -> Command {
+        self.command_with("", arguments, limit)
+    }
+
+    /// Returns a command like [`Git::command`] with these redirections of a shell.
+    fn command_with(&self, redirections: &str, arguments: &[&str], limit: Duration) -> Command {
+        let mut command = limits::shell(redirections, self.max_file_bytes, limit, self.user);
+        command.args(["git", "-C"]).arg(&self.directory);
+        for setting in SETTINGS {
+            command.args(["-c", setting]);
+        }
+        // As root, git itself rejects a repository of another user, which it finds above the
+        // directory or by a `.git` file.
+        if self.user.is_some() || !is_root() {
+            command.args(["-c", "safe.directory=*"]);
+        }
+        for setting in &self.settings {
+            command.args(["-c", setting]);
+        }
+        command.args(arguments);
+        self.set_environment(&mut command);
+        if let Some(user) = self.user {
+            // `uid` also removes root's supplementary groups.
+            command.uid(user.uid).gid(user.gid);
+        }
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
+        command
+    }
+
+    /// Reads a process to its end, and returns whether it succeeded. On timeout or cancellation, it
+    /// is killed with its child processes.
+    async fn wait_for_exit<T>(
+        &self,
+        mut process: Process,
+        reading: impl Future<Output = io::Result<T>>,
+        limit: Duration,
+        cancel: &CancellationToken,
+    ) -> Result<(bool, T), Error> {
+        let exit = async {
+            let read = reading.await?;
+            let status = process.0.wait().await?;
+            match status.code() {
+                Some(NOT_FOUND) => Err(io::Error::from(ErrorKind::NotFound)),
+                Some(NOT_EXECUTABLE) => Err(io::Error::from(ErrorKind::PermissionDenied)),
+                _ => Ok((status.success(), read)),
+            }
+        };
+        let interruption = tokio::select! {
+            finished = tokio::time::timeout(limit, exit) => match finished {
+                Ok(finished) => return finished.map_err(Error::GitNotFound),
+                Err(_) => Error::Timeout(limit.as_secs()),
+            },
+            () = cancel.cancelled() => Error::Cancelled,
+        };
+        self.kill(process).await?;
+        Err(interruption)
+    }
+
+    /// Kills a process with its child processes. If the service may not, does not wait for its end.
+    async fn kill(&self, mut process: Process) -> Result<(), Error> {
+        let is_forbidden =
+            process.kill() == Err(Errno::PERM) && matches!(process.0.try_wait(), Ok(None));
+        if is_forbidden {
+            return self.user.map_or(Ok(()), |user| {
+                Err(Error::PrivilegesNotDropped { uid: user.uid, cause: Errno::PERM.into() })
+            });
+        }
+        // Another error means that the process has exited already.
+        let _ = process.0.wait().await;
+        Ok(())
+    }
+}
+
+/// Returns the error for a path that `user` can't reach, since it can't enter a directory above.
+fn closed_directory(user: UnprivilegedUser, path: &Path, closed: &Path) -> Error {
+    let [path, closed] = [path, closed].map(|path| path.display().to_string());
+    Error::ClosedDirectory { uid: user.uid, path, closed }
+}
+
+/// Running program that leads a process group. If it is dropped, it is killed with its child
+/// processes.
+#[derive(Debug)]
+struct Process(Child);
+
+impl Process {
+    /// Starts a command that runs as `user`. Without a user, it runs as the service's; if that is
+    /// root, it has no capabilities.
+    fn start(mut command: Command, user: Option<UnprivilegedUser>) -> Result<Self, Error> {
+        let spawned = if user.is_some() {
+            let _raised = raise_privileges();
+            command.spawn()
+        } else {
+            let runtime = Handle::current();
+            let spawn = || {
+                let _entered = runtime.enter();
+                command.spawn()
+            };
+            without_capabilities(spawn)
+                .map_err(|cause| Error::PrivilegesNotDropped { uid: 0, cause })?
+        };
+        spawned.map(Self).map_err(|cause| match (user, cause.kind()) {
+            // The user namespace of a container may not have this id.
+            (Some(user), ErrorKind::PermissionDenied | ErrorKind::InvalidInput) => {
+                Error::PrivilegesNotDropped { uid: user.uid, cause }
+            }
+            _ => Error::GitNotFound(cause),
+        })
+    }
+
+    /// Returns its process group; `None` after it was waited for.
+    fn group(&self) -> Option<Pid> {
+        self.0.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw)
+    }
+
+    /// Kills the program with its child processes, unless it has ended and was waited for.
+    fn kill(&self) -> rustix::io::Result<()> {
+        let _raised = raise_privileges();
+        self.group().map_or(Ok(()), |group| kill_process_group(group, Signal::KILL))
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // One that may not be killed ends when its streams are closed, or at its limits.
+        let _ = self.kill();
+    }
+}
+
+/// Returns whether the trace of the protocol shows a response from a git server.
+fn is_from_git_server(trace: &str) -> bool {
+    trace.lines().any(|line| GREETINGS.iter().any(|greeting| line.ends_with(greeting)))
+}
+
+/// Parses the first two numbers of `git version 2.47.3`.
+fn parse_version(output: &str) -> Option<(u32, u32)> {
+    let mut numbers = output.strip_prefix("git version ")?.split('.');
+    Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
+}
+
+/// Reads a stream to its end, field by field.
+async fn split(
+    stream: Option<impl AsyncRead + Unpin>,
+    mut on_field: impl FnMut(&[u8]),
+) -> io::Result<()> {
+    let Some(mut stream) = stream else { return Ok(()) };
+    let mut field = Vec::new();
+    let mut buffer = vec![0; 64 * 1024];
+    loop {
+        let read = stream.read(&mut buffer).await?;
+        if read == 0 {
+            return Ok(());
+        }
+        let mut rest = &buffer[..read];
+        while let Some(end) = rest.iter().position(|byte| *byte == 0) {
+            append(&mut field, &rest[..end]);
+            on_field(&field);
+            field.clear();
+            rest = &rest[end + 1..];
+        }
+        append(&mut field, rest);
+    }
+}
+
+/// Appends bytes up to the maximum length of a field.
+fn append(field: &mut Vec<u8>, bytes: &[u8]) {
+    let capacity = MAX_FIELD.saturating_sub(field.len());
+    field.extend_from_slice(&bytes[..bytes.len().min(capacity)]);
+}
+
+/// Reads a stream to its end, so that the process never blocks, and returns its start.
+async fn read(stream: Option<impl AsyncRead + Unpin>) -> io::Result<String> {
+    let Some(mut stream) = stream else { return Ok(String::new()) };
+    let mut start = Vec::new();
+    (&mut stream).take(MAX_OUTPUT).read_to_end(&mut start).await?;
+    tokio::io::copy(&mut stream, &mut tokio::io::sink()).await?;
+    Ok(String::from_utf8_lossy(&start).into_owned())
+}
+
+/// Messages of git, ssh and common hosts for a repository that does not exist or is not accessible.
+/// Errors of the network or the server are not included.
+const NOT_FOUND_MESSAGES: &[&str] = &[
+    "authentication failed for",
+    "could not read password for",
+    "could not read username for",
+    "does not appear to be a git repository",
+    "host key verification failed",
+    "permission denied (",
+    "project you were looking for could not be found",
+    "repository not found",
+];
+
+/// Message of git for a redirect that it did not follow.
+const REDIRECTED: &str = "The requested URL returned error: 30";
+
+fn failure(stderr: &str) -> Error {
+    let lines = || stderr.lines().map(str::trim);
+    if lines().any(|line| line.starts_with("fatal:") && line.contains(REDIRECTED)) {
+        return Error::Redirected;
+    }
+    // The line of git names the repository; the lines of the host before it often do not.
+    let fatal = lines().filter(|line| line.starts_with("fatal:"));
+    match fatal.chain(lines()).find(|line| is_not_found(line)) {
+        Some(line) => Error::RepositoryNotFound(format_message(line)),
+        None => Error::Unreachable(reason(stderr)),
+    }
+}
+
+fn is_not_found(line: &str) -> bool {
+    let line = line.to_lowercase();
+    let is_missing = line.starts_with("fatal: repository '") && line.ends_with("' not found");
+    is_missing || NOT_FOUND_MESSAGES.iter().any(|message| line.contains(message))
+}
+
+/// Messages of a git whose connection was closed. The error stream of the server has the cause.
+const CLOSED_MESSAGES: &[&str] = &[
+    "Could not read from remote repository",
+    "Copying data between",
+    "early EOF",
+    "invalid index-pack output",
+    "read(remote input) failed",
+    "the remote end hung up",
+    "unexpected disconnect",
+];
+
+/// Returns the most specific line of the error streams of git and its server: the first fatal error
+/// with a cause, else the message of ssh, else another fatal error, else the last line.
+fn reason(stderr: &str) -> String {
+    let lines = || stderr.lines().map(str::trim).filter(|line| !line.is_empty());
+    let fatal = || lines().filter(|line| line.starts_with("fatal:") || line.starts_with("error:"));
+    let is_closed = |line: &str| CLOSED_MESSAGES.iter().any(|message| line.contains(message));
+    let of_ssh = |line: &&str| line.starts_with("ssh: ") || line.ends_with("ssh: not found");
+    let line = fatal().find(|line| !is_closed(line)).or_else(|| lines().find(of_ssh));
+    let line = line.or_else(|| fatal().next());
+    format_message(line.or_else(|| lines().next_back()).unwrap_or("git failed without a message"))
+}
+
+fn format_message(line: &str) -> String {
+    let line: String = line.chars().take(300).collect();
+    format!("git: {}", line.trim_start_matches("fatal: "))
+}
+
+#[cfg(test)]
+mod tests;
