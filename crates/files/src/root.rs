@@ -8,7 +8,9 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use mc_privileges::{FileAccess, UnprivilegedUser, raise_privileges};
-use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat, fstat, open, openat, statat};
+use rustix::fs::{
+    AtFlags, Dir, FileType, Mode, OFlags, Stat, fstat, open, openat, readlinkat, statat,
+};
 use rustix::io::Errno;
 
 use crate::{Error, FileError};
@@ -125,19 +127,19 @@ impl Root {
     /// Opens another directory, which a file of this one names, with the same rights.
     pub fn open_other(&self, directory: &Path) -> Result<Self, FileError> {
         let _access = self.access()?;
-        self.with_directory(open_directory(directory)?, directory.to_owned())
+        Ok(self.with_directory(open_directory(directory)?, directory.to_owned()))
     }
 
     /// Opens a directory below this one as another root.
     pub fn open_below(&self, path: &str) -> Result<Self, FileError> {
         let _access = self.access()?;
         let below = parts(path)?.iter().fold(self.path.clone(), |below, part| below.join(part));
-        self.with_directory(self.directory_at(path)?, below)
+        Ok(self.with_directory(self.directory_at(path)?, below))
     }
 
-    fn with_directory(&self, directory: OwnedFd, path: PathBuf) -> Result<Self, FileError> {
+    fn with_directory(&self, directory: OwnedFd, path: PathBuf) -> Self {
         let Self { user, has_one_owner, .. } = *self;
-        Ok(Self { directory, path, user, has_one_owner })
+        Self { directory, path, user, has_one_owner }
     }
 
     /// Returns the path of the directory when it was opened.
@@ -203,6 +205,16 @@ impl Root {
             return Err(FileError::TooLarge(max_bytes));
         }
         Ok(bytes)
+    }
+
+    /// Returns the path that the symbolic link at the path leads to.
+    pub fn read_link(&self, path: &str) -> Result<Vec<u8>, FileError> {
+        let _access = self.access()?;
+        let parts = parts(path)?;
+        let (name, parents) = parts.split_last().ok_or(FileError::Directory)?;
+        let parent = self.walk(parents)?;
+        let target = readlinkat(self.or_root(parent.as_ref()), *name, Vec::new())?;
+        Ok(target.into_bytes())
     }
 
     /// Tries again to read a file, or to list a directory, and returns why that fails. `None` if it

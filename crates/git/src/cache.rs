@@ -12,29 +12,16 @@ use url::Url;
 
 use crate::Error;
 use crate::copy::{CopyDirectory, file_failed};
+use crate::fetch::{Depth, STEP_LIMIT, Update};
 use crate::program::{self, Git};
-use crate::size::Objects;
 use crate::{Cache, Checkout};
 use mc_files::{FileError, Root};
 use mc_privileges::UnprivilegedUser;
 
 /// Timeout of a fetch.
 const FETCH_LIMIT: Duration = Duration::from_mins(15);
-/// Timeout of any other step.
-const STEP_LIMIT: Duration = Duration::from_mins(5);
 /// Interval between attempts to lock a copy.
 const LOCK_RETRY_INTERVAL: Duration = Duration::from_millis(200);
-/// Lock files that a killed git leaves. They are safe to delete while our own lock is held.
-const STALE_LOCKS: &[&str] = &[
-    ".git/index.lock",
-    ".git/shallow.lock",
-    ".git/HEAD.lock",
-    ".git/config.lock",
-    ".git/FETCH_HEAD.lock",
-];
-
-/// Start of the name of a pack that git has not fetched completely.
-pub(crate) const INCOMPLETE_PACK: &str = "tmp_";
 /// Directory of git in a copy.
 const GIT_DIRECTORY: &str = ".git";
 /// Permission of users other than the owner to pass through a directory.
@@ -64,17 +51,17 @@ pub(crate) async fn checkout(
     let git = Git::in_copy(&copy).with_remote(url, settings);
     let git = git.with_max_file_bytes(cache.limits.bytes);
     git.check_version(STEP_LIMIT, cancel).await?;
-    let update = Update { git: &git, requested_ref, copy: &copy, cache };
+    let update = Update {
+        git: &git,
+        requested_ref,
+        copy: &copy,
+        git_directory: GIT_DIRECTORY,
+        depth: Depth::Shallow,
+        limits: cache.limits,
+        time: FETCH_LIMIT,
+    };
     let sha = update.run(cancel).await?;
-    if let Some(sha) = &sha {
-        cache.limits.check_files(&git, sha, STEP_LIMIT, cancel).await?;
-        let tree = ["checkout", "--quiet", "--force", "--detach", sha.as_str(), "--"];
-        git.run(&tree, STEP_LIMIT, cancel).await?;
-    } else {
-        tracing::info!("the repository has no commits; its index will be empty");
-        git.run(&["read-tree", "--empty"], STEP_LIMIT, cancel).await?;
-    }
-    git.run(&["clean", "--quiet", "-ffdx"], STEP_LIMIT, cancel).await?;
+    update.write_files(sha.as_deref(), cancel).await?;
     let root = open_inside(&copy, below, requested_ref)?;
     let source_ref = sha.unwrap_or_default();
     Ok(Checkout { root: Arc::new(root), source_ref, history: None, _lock: Some(lock) })
@@ -108,113 +95,6 @@ fn open_inside(copy: &CopyDirectory, below: &str, requested_ref: &str) -> Result
         FileError::Missing | FileError::Link | FileError::NotADirectory => missing(),
         error => file_failed(&copy.path().join(below), error),
     })
-}
-
-/// Update of a copy to the newest commit of a ref.
-struct Update<'a> {
-    git: &'a Git,
-    requested_ref: &'a str,
-    copy: &'a CopyDirectory,
-    cache: Cache<'a>,
-}
-
-impl Update<'_> {
-    /// Fetches the commit of the ref; `None` for an empty repository, without branches and tags.
-    async fn run(&self, cancel: &CancellationToken) -> Result<Option<String>, Error> {
-        let is_too_large =
-            |newest: &Result<_, Error>| matches!(newest, Err(Error::RepositoryTooLarge { .. }));
-        let had_commits = self.copy.contains(GIT_DIRECTORY);
-        let mut newest = self.newest(cancel).await;
-        if had_commits && is_too_large(&newest) {
-            // Objects of earlier fetches count, too. A new copy has none.
-            self.copy.clear()?;
-            CopyDirectory::create(self.copy.path(), self.copy.user())?;
-            newest = self.newest(cancel).await;
-        }
-        if is_too_large(&newest) {
-            self.copy.clear()?;
-        }
-        newest
-    }
-
-    async fn newest(&self, cancel: &CancellationToken) -> Result<Option<String>, Error> {
-        if !self.copy.contains(GIT_DIRECTORY) {
-            self.git.run(&["init", "--quiet", "--template="], STEP_LIMIT, cancel).await?;
-        }
-        self.ignore_conversions()?;
-        self.copy.remove(STALE_LOCKS)?;
-        self.copy.remove_with_prefix(".git/objects/pack", INCOMPLETE_PACK)?;
-        match self.commit(cancel).await {
-            Ok(sha) => Ok(Some(sha)),
-            Err(unknown @ Error::UnknownRef(_)) => {
-                let list = ["ls-remote", "--quiet", "--end-of-options", self.git.remote()];
-                let refs = self.git.list(&list, STEP_LIMIT, cancel).await?;
-                if refs.is_empty() { Ok(None) } else { Err(unknown) }
-            }
-            Err(error) => Err(error),
-        }
-    }
-
-    /// Fetches one commit. If the server does not serve commits by name, all refs are fetched.
-    async fn commit(&self, cancel: &CancellationToken) -> Result<String, Error> {
-        let requested_ref = self.requested_ref;
-        let name = if requested_ref.is_empty() { "HEAD" } else { requested_ref };
-        let failure = match self.fetch(&["--depth=1"], &[name], cancel).await {
-            Ok(()) => return commit(self.git, "FETCH_HEAD", cancel).await,
-            Err(Error::Unreachable(reason)) => reason,
-            Err(error) => return Err(error),
-        };
-        let is_commit =
-            requested_ref.len() >= 7 && requested_ref.chars().all(|c| c.is_ascii_hexdigit());
-        if is_commit {
-            let refs = ["+refs/heads/*:refs/copy/heads/*", "+refs/tags/*:refs/copy/tags/*"];
-            match self.fetch(&["--unshallow"], &refs, cancel).await {
-                Err(error @ Error::RepositoryTooLarge { .. }) => return Err(error),
-                Ok(()) => {}
-                // A complete copy cannot be unshallowed; a plain fetch is enough then.
-                Err(_) => self.fetch(&[], &refs, cancel).await?,
-            }
-            return commit(self.git, requested_ref, cancel)
-                .await
-                .map_err(|_| Error::UnknownRef(requested_ref.into()));
-        }
-        // An empty repository has no HEAD either.
-        if failure.contains("couldn't find remote ref") {
-            return Err(Error::UnknownRef(name.into()));
-        }
-        Err(Error::Unreachable(failure))
-    }
-
-    async fn fetch(
-        &self,
-        depth: &[&str],
-        refs: &[&str],
-        cancel: &CancellationToken,
-    ) -> Result<(), Error> {
-        let options = ["fetch", "--quiet", "--force", "--no-tags"];
-        let remote = ["--end-of-options", self.git.remote()];
-        let fetch = [&options[..], depth, &remote, refs].concat();
-        let limits = self.cache.limits;
-        let fetched =
-            self.objects().fetch(self.git, &fetch, limits.bytes, FETCH_LIMIT, cancel).await?;
-        fetched.map(drop).ok_or_else(|| limits.exceeded())
-    }
-
-    fn objects(&self) -> Objects {
-        Objects::of(&self.copy.path().join(GIT_DIRECTORY))
-    }
-
-    /// Makes git write files as they are stored: their sizes were checked, and the repository may
-    /// ask for another encoding, which takes four times as many bytes.
-    fn ignore_conversions(&self) -> Result<(), Error> {
-        self.copy.write(".git/info/attributes", b"* !working-tree-encoding !ident\n")
-    }
-}
-
-async fn commit(git: &Git, name: &str, cancel: &CancellationToken) -> Result<String, Error> {
-    let name = format!("{name}^{{commit}}");
-    git.run(&["rev-parse", "--verify", "--quiet", "--end-of-options", &name], STEP_LIMIT, cancel)
-        .await
 }
 
 /// Creates the directory of the copies. If the service is root, git's user can pass through this

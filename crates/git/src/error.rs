@@ -49,6 +49,15 @@ pub enum Error {
         is on the PATH"
     )]
     GitNotFound(std::io::Error),
+    /// The credential can't be passed to git.
+    #[error(
+        "the credential can't be passed to git ({0}); store a password or token of one line, and \
+        mount /proc for the service"
+    )]
+    Credential(io::Error),
+    /// Git rejects an operation on a work tree.
+    #[error("{0}; check the arguments")]
+    Rejected(String),
     /// The service is root, and can't run or end a program, or own a file, as another user.
     #[error(
         "the service is root but can't run or end git, or create git's files, as the user {uid} \
@@ -101,6 +110,9 @@ pub enum Error {
     /// A directory is protected, or the operating system refused an access.
     #[error(transparent)]
     Files(#[from] mc_files::Error),
+    /// A file can't be accessed.
+    #[error("the file or directory {0}")]
+    File(#[from] mc_files::FileError),
 }
 
 impl Error {
@@ -116,6 +128,7 @@ impl Classified for Error {
         match self {
             Self::Unreachable(_) | Self::Timeout(_) | Self::Cancelled => ErrorKind::Unavailable,
             Self::GitNotFound(_)
+            | Self::Credential(_)
             | Self::GitTooOld(_)
             | Self::PrivilegesNotDropped { .. }
             | Self::ClosedDirectory { .. } => ErrorKind::Internal,
@@ -124,9 +137,11 @@ impl Classified for Error {
             Self::RepositoryNotFound(_) => ErrorKind::NotFound,
             Self::InvalidLocation(_)
             | Self::Redirected
+            | Self::Rejected(_)
             | Self::InvalidRef(_)
             | Self::UnknownRef(_) => ErrorKind::Invalid,
             Self::Files(error) => error.kind(),
+            Self::File(error) => error.kind(),
         }
     }
 

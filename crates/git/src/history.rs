@@ -8,8 +8,8 @@ use tokio_util::sync::CancellationToken;
 use url::Url;
 
 use crate::Error;
-use crate::cache;
 use crate::copy::CopyDirectory;
+use crate::fetch;
 use crate::program::{self, Git};
 use crate::size::Objects;
 
@@ -306,6 +306,6 @@ impl Fetch<'_> {
     fn remove_leftovers(&self) -> Result<(), Error> {
         let locks = ["shallow.lock", "HEAD.lock", "config.lock", "refs/history/newest.lock"];
         self.copy.remove(&locks)?;
-        self.copy.remove_with_prefix("objects/pack", cache::INCOMPLETE_PACK)
+        self.copy.remove_with_prefix("objects/pack", fetch::INCOMPLETE_PACK)
     }
 }

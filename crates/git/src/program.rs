@@ -1,34 +1,36 @@
 //! Execution of the `git` program on untrusted repositories.
 
+mod askpass;
 mod environment;
+mod failure;
 mod limits;
+mod output;
+mod process;
 pub(crate) mod server;
 
 use std::io::{self, ErrorKind};
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
+use mc_privileges::{UnprivilegedUser, is_root, raise_privileges};
 use rustix::io::Errno;
-use rustix::process::{Pid, Signal, kill_process_group};
-use tokio::io::{AsyncRead, AsyncReadExt};
-use tokio::process::{Child, Command};
-use tokio::runtime::Handle;
+use tokio::io::AsyncWriteExt as _;
+use tokio::process::Command;
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
 use crate::copy::CopyDirectory;
 use crate::{Error, network_policy};
 use environment::SETTINGS;
-use mc_privileges::{UnprivilegedUser, is_root, raise_privileges, without_capabilities};
-use server::Server;
+use failure::failure;
+use output::{chunks, read, split};
+use process::Process;
+use server::{Server, Service};
 
-/// Maximum bytes of git's output that are kept.
-const MAX_OUTPUT: u64 = 64 * 1024;
-
-/// Maximum bytes of one field of git's output, such as a commit message.
-const MAX_FIELD: usize = 64 * 1024;
+pub use askpass::Credential;
 
 /// First version of git that can pin the addresses of a host.
 const MIN_PINNING_VERSION: (u32, u32) = (2, 37);
@@ -49,7 +51,7 @@ const NOT_FOUND: i32 = 127;
 const CHDIR_DENIED: (&str, &str) = ("fatal: cannot change to ", ": Permission denied");
 
 /// Git in one directory.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub(crate) struct Git {
     directory: PathBuf,
     /// Settings in addition to [`SETTINGS`].
@@ -61,8 +63,12 @@ pub(crate) struct Git {
     /// Repository that git may fetch. Without one, all transports are disabled, even if objects of
     /// a partial clone are missing.
     url: Option<Url>,
+    /// Credential for `url`.
+    credential: Option<Credential>,
     /// Index, in place of the repository's own.
     index: Option<PathBuf>,
+    /// Git's own directory, if it is not in `directory`, which is then the work tree.
+    own_directory: Option<PathBuf>,
 }
 
 /// Returns the user that runs git on a copy of `url`; `None` for the service's.
@@ -121,7 +127,12 @@ impl Git {
 
     /// Returns git in a copy of a repository.
     pub fn in_copy(copy: &CopyDirectory) -> Self {
-        Self { user: copy.user(), ..Self::in_directory(copy.path()) }
+        Self::as_user(copy.path(), copy.user())
+    }
+
+    /// Returns git in a directory, as this user.
+    pub fn as_user(directory: &Path, user: Option<UnprivilegedUser>) -> Self {
+        Self { user, ..Self::in_directory(directory) }
     }
 
     /// Returns the user that runs git; `None` for the service's.
@@ -134,14 +145,25 @@ impl Git {
         Self { settings, ..self }
     }
 
+    /// Works in another directory.
+    pub fn with_directory(self, directory: PathBuf) -> Self {
+        Self { directory, ..self }
+    }
+
+    /// Runs git as this user.
+    pub fn with_user(self, user: Option<UnprivilegedUser>) -> Self {
+        Self { user, ..self }
+    }
+
+    /// Adds settings to those that were added before.
+    pub fn with_more_settings(mut self, settings: Vec<String>) -> Self {
+        self.settings.extend(settings);
+        self
+    }
+
     /// Uses another index than the repository's.
     pub fn with_index(self, index: PathBuf) -> Self {
         Self { index: Some(index), ..self }
-    }
-
-    /// Returns that index.
-    pub fn index(&self) -> Option<&Path> {
-        self.index.as_deref()
     }
 
     /// Limits each file that git writes to about this many bytes.
@@ -152,6 +174,16 @@ impl Git {
     /// Allows access to `url` with these settings, as the user that runs git on its copies.
     pub fn with_remote(self, url: &Url, settings: Vec<String>) -> Self {
         Self { settings, user: user_of(url), url: Some(url.clone()), ..self }
+    }
+
+    /// Uses this credential for the URL, if the URL is https.
+    pub fn with_credential(self, credential: Option<Credential>) -> Self {
+        Self { credential, ..self }
+    }
+
+    /// Uses another directory of git for the work tree, and looks for no other.
+    pub fn with_git_directory(self, git_directory: PathBuf) -> Self {
+        Self { own_directory: Some(git_directory), ..self }
     }
 
     /// Returns the repository for the arguments of [`Git::list`] and [`Git::fetch`].
@@ -199,11 +231,65 @@ impl Git {
         limit: Duration,
         cancel: &CancellationToken,
     ) -> Result<String, Error> {
-        Ok(self.run_connected(arguments, limit, cancel).await?.1)
+        Ok(self.run_connected(Service::Fetch, arguments, limit, cancel).await?.1)
+    }
+
+    /// Runs `git push` with these arguments, and returns its trimmed output.
+    pub async fn push(
+        &self,
+        arguments: &[&str],
+        limit: Duration,
+        cancel: &CancellationToken,
+    ) -> Result<String, Error> {
+        Ok(self.run_connected(Service::Push, arguments, limit, cancel).await?.0)
+    }
+
+    /// Runs git with this standard input, and returns its trimmed output.
+    pub async fn run_with_input(
+        &self,
+        arguments: &[&str],
+        input: &[u8],
+        limit: Duration,
+        cancel: &CancellationToken,
+    ) -> Result<String, Error> {
+        let mut command = self.command(arguments, limit);
+        command.stdin(Stdio::piped());
+        let mut process = Process::start(command, self.user)?;
+        let (stdout, stderr) = (process.0.stdout.take(), process.0.stderr.take());
+        let stdin = process.0.stdin.take();
+        let write = async {
+            let Some(mut stdin) = stdin else { return Ok(()) };
+            match stdin.write_all(input).await {
+                // Its message says why git reads no more.
+                Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+                written => written,
+            }
+        };
+        let reading = async { tokio::try_join!(read(stdout), read(stderr), write) };
+        let (is_success, (stdout, stderr, ())) =
+            self.wait_for_exit(process, reading, limit, cancel).await?;
+        if is_success { Ok(stdout.trim().to_owned()) } else { Err(self.failure(&stderr)) }
+    }
+
+    /// Runs git and passes its output to `on_chunk` as it arrives. The size of the output is not
+    /// limited.
+    pub async fn stream(
+        &self,
+        arguments: &[&str],
+        limit: Duration,
+        cancel: &CancellationToken,
+        on_chunk: impl FnMut(&[u8]),
+    ) -> Result<(), Error> {
+        let mut process = Process::start(self.command(arguments, limit), self.user)?;
+        let (stdout, stderr) = (process.0.stdout.take(), process.0.stderr.take());
+        let reading = async { tokio::try_join!(chunks(stdout, on_chunk), read(stderr)) };
+        let (is_success, ((), stderr)) =
+            self.wait_for_exit(process, reading, limit, cancel).await?;
+        if is_success { Ok(()) } else { Err(self.failure(&stderr)) }
     }
 
     /// Runs git and passes each field of its output, which ends with NUL, to `on_field`, between
-    /// reads. Fields are truncated to [`MAX_FIELD`] bytes; the size of the output is not limited.
+    /// reads. Fields are truncated to 64 KiB; the size of the output is not limited.
     pub async fn fields(
         &self,
         arguments: &[&str],
@@ -211,12 +297,7 @@ impl Git {
         cancel: &CancellationToken,
         on_field: impl FnMut(&[u8]),
     ) -> Result<(), Error> {
-        let mut process = Process::start(self.command(arguments, limit), self.user)?;
-        let (stdout, stderr) = (process.0.stdout.take(), process.0.stderr.take());
-        let reading = async { tokio::try_join!(split(stdout, on_field), read(stderr)) };
-        let (is_success, ((), stderr)) =
-            self.wait_for_exit(process, reading, limit, cancel).await?;
-        if is_success { Ok(()) } else { Err(self.failure(&stderr)) }
+        self.stream(arguments, limit, cancel, split(on_field)).await
     }
 
     /// Runs `git ls-remote` with these arguments.
@@ -229,11 +310,12 @@ impl Git {
         limit: Duration,
         cancel: &CancellationToken,
     ) -> Result<String, Error> {
-        let (refs, _) = self.run_connected(arguments, limit, cancel).await?;
+        let connected = self.run_connected(Service::Fetch, arguments, limit, cancel);
+        let (refs, _) = connected.await?;
         if !refs.is_empty() || !self.url.as_ref().is_some_and(is_http) {
             return Ok(refs);
         }
-        let mut traced = self.command(arguments, limit);
+        let mut traced = self.command_for_https(arguments, limit)?;
         traced.env(TRACE, "1");
         let (refs, trace) = self.output_of(traced, None, limit, cancel).await?;
         if refs.is_empty() && !is_from_git_server(&trace) {
@@ -245,18 +327,28 @@ impl Git {
     /// Runs git with its remote, and returns its trimmed output and its error stream.
     async fn run_connected(
         &self,
+        service: Service,
         arguments: &[&str],
         limit: Duration,
         cancel: &CancellationToken,
     ) -> Result<(String, String), Error> {
         let Some(url) = self.url.as_ref().filter(|url| !is_http(url)) else {
-            let command = self.command(arguments, limit);
+            let command = self.command_for_https(arguments, limit)?;
             return self.output_of(command, None, limit, cancel).await;
         };
-        let (server, connection) = Server::start(url, limit)?;
+        let (server, connection) = Server::start(service, url, limit)?;
         let mut command = self.command_with(limits::CONNECTION, arguments, limit);
         command.stdin(connection);
         self.output_of(command, Some(server), limit, cancel).await
+    }
+
+    /// Returns a command that has the credential, if there is one.
+    fn command_for_https(&self, arguments: &[&str], limit: Duration) -> Result<Command, Error> {
+        let Some(credential) = &self.credential else { return Ok(self.command(arguments, limit)) };
+        let script: OwnedFd = credential.script().map_err(Error::Credential)?;
+        let mut command = self.command_with(askpass::DESCRIPTOR, arguments, limit);
+        command.stdin(script).env("GIT_ASKPASS", askpass::PATH);
+        Ok(command)
     }
 
     /// Runs a command that is connected to a server, if there is one. Returns its trimmed output
@@ -307,6 +399,12 @@ impl Git {
         }
         for setting in &self.settings {
             command.args(["-c", setting]);
+        }
+        for setting in self.credential.iter().flat_map(Credential::settings) {
+            command.args(["-c", &setting]);
+        }
+        if let Some(git_directory) = &self.own_directory {
+            command.arg("--git-dir").arg(git_directory).arg("--work-tree").arg(&self.directory);
         }
         command.args(arguments);
         self.set_environment(&mut command);
@@ -368,55 +466,6 @@ fn closed_directory(user: UnprivilegedUser, path: &Path, closed: &Path) -> Error
     Error::ClosedDirectory { uid: user.uid, path, closed }
 }
 
-/// Running program that leads a process group. If it is dropped, it is killed with its child
-/// processes.
-#[derive(Debug)]
-struct Process(Child);
-
-impl Process {
-    /// Starts a command that runs as `user`. Without a user, it runs as the service's; if that is
-    /// root, it has no capabilities.
-    fn start(mut command: Command, user: Option<UnprivilegedUser>) -> Result<Self, Error> {
-        let spawned = if user.is_some() {
-            let _raised = raise_privileges();
-            command.spawn()
-        } else {
-            let runtime = Handle::current();
-            let spawn = || {
-                let _entered = runtime.enter();
-                command.spawn()
-            };
-            without_capabilities(spawn)
-                .map_err(|cause| Error::PrivilegesNotDropped { uid: 0, cause })?
-        };
-        spawned.map(Self).map_err(|cause| match (user, cause.kind()) {
-            // The user namespace of a container may not have this id.
-            (Some(user), ErrorKind::PermissionDenied | ErrorKind::InvalidInput) => {
-                Error::PrivilegesNotDropped { uid: user.uid, cause }
-            }
-            _ => Error::GitNotFound(cause),
-        })
-    }
-
-    /// Returns its process group; `None` after it was waited for.
-    fn group(&self) -> Option<Pid> {
-        self.0.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw)
-    }
-
-    /// Kills the program with its child processes, unless it has ended and was waited for.
-    fn kill(&self) -> rustix::io::Result<()> {
-        let _raised = raise_privileges();
-        self.group().map_or(Ok(()), |group| kill_process_group(group, Signal::KILL))
-    }
-}
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        // One that may not be killed ends when its streams are closed, or at its limits.
-        let _ = self.kill();
-    }
-}
-
 /// Returns whether the trace of the protocol shows a response from a git server.
 fn is_from_git_server(trace: &str) -> bool {
     trace.lines().any(|line| GREETINGS.iter().any(|greeting| line.ends_with(greeting)))
@@ -426,108 +475,6 @@ fn is_from_git_server(trace: &str) -> bool {
 fn parse_version(output: &str) -> Option<(u32, u32)> {
     let mut numbers = output.strip_prefix("git version ")?.split('.');
     Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
-}
-
-/// Reads a stream to its end, field by field.
-async fn split(
-    stream: Option<impl AsyncRead + Unpin>,
-    mut on_field: impl FnMut(&[u8]),
-) -> io::Result<()> {
-    let Some(mut stream) = stream else { return Ok(()) };
-    let mut field = Vec::new();
-    let mut buffer = vec![0; 64 * 1024];
-    loop {
-        let read = stream.read(&mut buffer).await?;
-        if read == 0 {
-            return Ok(());
-        }
-        let mut rest = &buffer[..read];
-        while let Some(end) = rest.iter().position(|byte| *byte == 0) {
-            append(&mut field, &rest[..end]);
-            on_field(&field);
-            field.clear();
-            rest = &rest[end + 1..];
-        }
-        append(&mut field, rest);
-    }
-}
-
-/// Appends bytes up to the maximum length of a field.
-fn append(field: &mut Vec<u8>, bytes: &[u8]) {
-    let capacity = MAX_FIELD.saturating_sub(field.len());
-    field.extend_from_slice(&bytes[..bytes.len().min(capacity)]);
-}
-
-/// Reads a stream to its end, so that the process never blocks, and returns its start.
-async fn read(stream: Option<impl AsyncRead + Unpin>) -> io::Result<String> {
-    let Some(mut stream) = stream else { return Ok(String::new()) };
-    let mut start = Vec::new();
-    (&mut stream).take(MAX_OUTPUT).read_to_end(&mut start).await?;
-    tokio::io::copy(&mut stream, &mut tokio::io::sink()).await?;
-    Ok(String::from_utf8_lossy(&start).into_owned())
-}
-
-/// Messages of git, ssh and common hosts for a repository that does not exist or is not accessible.
-/// Errors of the network or the server are not included.
-const NOT_FOUND_MESSAGES: &[&str] = &[
-    "authentication failed for",
-    "could not read password for",
-    "could not read username for",
-    "does not appear to be a git repository",
-    "host key verification failed",
-    "permission denied (",
-    "project you were looking for could not be found",
-    "repository not found",
-];
-
-/// Message of git for a redirect that it did not follow.
-const REDIRECTED: &str = "The requested URL returned error: 30";
-
-fn failure(stderr: &str) -> Error {
-    let lines = || stderr.lines().map(str::trim);
-    if lines().any(|line| line.starts_with("fatal:") && line.contains(REDIRECTED)) {
-        return Error::Redirected;
-    }
-    // The line of git names the repository; the lines of the host before it often do not.
-    let fatal = lines().filter(|line| line.starts_with("fatal:"));
-    match fatal.chain(lines()).find(|line| is_not_found(line)) {
-        Some(line) => Error::RepositoryNotFound(format_message(line)),
-        None => Error::Unreachable(reason(stderr)),
-    }
-}
-
-fn is_not_found(line: &str) -> bool {
-    let line = line.to_lowercase();
-    let is_missing = line.starts_with("fatal: repository '") && line.ends_with("' not found");
-    is_missing || NOT_FOUND_MESSAGES.iter().any(|message| line.contains(message))
-}
-
-/// Messages of a git whose connection was closed. The error stream of the server has the cause.
-const CLOSED_MESSAGES: &[&str] = &[
-    "Could not read from remote repository",
-    "Copying data between",
-    "early EOF",
-    "invalid index-pack output",
-    "read(remote input) failed",
-    "the remote end hung up",
-    "unexpected disconnect",
-];
-
-/// Returns the most specific line of the error streams of git and its server: the first fatal error
-/// with a cause, else the message of ssh, else another fatal error, else the last line.
-fn reason(stderr: &str) -> String {
-    let lines = || stderr.lines().map(str::trim).filter(|line| !line.is_empty());
-    let fatal = || lines().filter(|line| line.starts_with("fatal:") || line.starts_with("error:"));
-    let is_closed = |line: &str| CLOSED_MESSAGES.iter().any(|message| line.contains(message));
-    let of_ssh = |line: &&str| line.starts_with("ssh: ") || line.ends_with("ssh: not found");
-    let line = fatal().find(|line| !is_closed(line)).or_else(|| lines().find(of_ssh));
-    let line = line.or_else(|| fatal().next());
-    format_message(line.or_else(|| lines().next_back()).unwrap_or("git failed without a message"))
-}
-
-fn format_message(line: &str) -> String {
-    let line: String = line.chars().take(300).collect();
-    format!("git: {}", line.trim_start_matches("fatal: "))
 }
 
 #[cfg(test)]

@@ -23,10 +23,12 @@ use super::*;
 use crate::program::Git;
 use crate::{cache, network_policy, program, remote_ref};
 
+mod clone;
 mod commit_file;
 mod local;
 mod privileges;
 mod size;
+mod work_tree;
 
 /// Returns a cache in this directory.
 fn in_directory(directory: &Path) -> Cache<'_> {

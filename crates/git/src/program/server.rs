@@ -13,20 +13,41 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
+use mc_privileges::{UnprivilegedUser, is_root, raise_privileges};
 use percent_encoding::percent_decode_str;
 use tokio::process::Command;
 use tokio_util::task::AbortOnDropHandle;
 use url::{Host, Url};
 
-use super::{Git, Process, closed_directory, environment, limits, read};
+use super::output::read;
+use super::process::Process;
+use super::{Git, closed_directory, environment, limits};
 use crate::Error;
 use crate::location::file_path;
-use mc_privileges::{UnprivilegedUser, is_root, raise_privileges};
 
 /// Remote of a git that is connected to a server: the descriptor that [`limits::CONNECTION`] opens.
 pub(super) const REMOTE: &str = "fd::3";
 /// Time for a server to exit after its connection was closed.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// What a server does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Service {
+    /// It sends objects.
+    Fetch,
+    /// It receives objects, and updates its refs.
+    Push,
+}
+
+impl Service {
+    /// Returns the name of git's program.
+    fn program(self) -> &'static str {
+        match self {
+            Self::Fetch => "upload-pack",
+            Self::Push => "receive-pack",
+        }
+    }
+}
 
 /// Running server. If it is dropped, it is killed with its child processes.
 #[derive(Debug)]
@@ -40,10 +61,10 @@ pub(super) struct Server {
 impl Server {
     /// Starts the server of a repository, which ends soon after the time `limit`. Returns it with
     /// the other end of its connection.
-    pub fn start(url: &Url, limit: Duration) -> Result<(Self, OwnedFd), Error> {
+    pub fn start(service: Service, url: &Url, limit: Duration) -> Result<(Self, OwnedFd), Error> {
         let (command, user) = match url.scheme() {
-            "ssh" => (ssh(url, limit), None),
-            _ => upload_pack(&file_path(url)?, limit)?,
+            "ssh" => (ssh(service, url, limit), None),
+            _ => on_this_disk(service, &file_path(url)?, limit)?,
         };
         Self::run(command, user)
     }
@@ -72,7 +93,7 @@ impl Server {
 
 /// Returns the command that starts the server on the host of a URL. It runs as the service's user,
 /// whose keys it needs; as root, without capabilities, and it writes no file.
-fn ssh(url: &Url, limit: Duration) -> Command {
+fn ssh(service: Service, url: &Url, limit: Duration) -> Command {
     let mut command = limits::shell("", 0, limit, None);
     command.args(["ssh", "-oBatchMode=yes", "-oSendEnv=GIT_PROTOCOL"]);
     if is_root() {
@@ -89,7 +110,7 @@ fn ssh(url: &Url, limit: Duration) -> Command {
         Some(Host::Ipv6(address)) => address.to_string(),
         host => host.map(|host| host.to_string()).unwrap_or_default(),
     };
-    command.arg("--").arg(decode(&host)).arg(remote_command(url.path()));
+    command.arg("--").arg(decode(&host)).arg(remote_command(service, url.path()));
     environment::remove_variables(&mut command);
     // The host gets the language of ssh.
     command.env("LC_ALL", "C");
@@ -97,11 +118,11 @@ fn ssh(url: &Url, limit: Duration) -> Command {
 }
 
 /// Returns the command that the shell of the host runs.
-fn remote_command(path: &str) -> OsString {
+fn remote_command(service: Service, path: &str) -> OsString {
     let path: Vec<u8> = percent_decode_str(path).collect();
     // Git has this form for the home directory of a user.
     let path = path.strip_prefix(b"/").filter(|path| path.starts_with(b"~")).unwrap_or(&path);
-    let mut command = b"git-upload-pack '".to_vec();
+    let mut command = format!("git-{} '", service.program()).into_bytes();
     for byte in path {
         match byte {
             // Some shells replace an exclamation mark in a quoted text.
@@ -119,7 +140,11 @@ fn decode(part: &str) -> OsString {
 
 /// Returns the command that serves a repository on this disk, and its user: the one that can change
 /// the repository, and so could attack the git that reads it.
-fn upload_pack(path: &Path, limit: Duration) -> Result<(Command, Option<UnprivilegedUser>), Error> {
+fn on_this_disk(
+    service: Service,
+    path: &Path,
+    limit: Duration,
+) -> Result<(Command, Option<UnprivilegedUser>), Error> {
     let _raised = raise_privileges();
     let found = git_directory(path)?;
     let (directory, user) = UnprivilegedUser::reader_of(&found).map_err(Error::io(&found))?;
@@ -130,7 +155,10 @@ fn upload_pack(path: &Path, limit: Duration) -> Result<(Command, Option<Unprivil
         return Err(closed_directory(user, path, &closed));
     }
     let git = Git { user, ..Git::in_directory(Path::new("/")) };
-    let mut command = git.command(&["upload-pack", "--strict"], limit);
+    let mut command = git.command(&[service.program()], limit);
+    if service == Service::Fetch {
+        command.arg("--strict");
+    }
     command.arg(directory);
     Ok((command, user))
 }

@@ -16,7 +16,7 @@ fn owner_of_copies() -> u32 {
 }
 
 /// Creates a repository with two commits at the path of the URL that serves it over TLS.
-async fn served_repository(directory: &Path) -> (PathBuf, Url) {
+pub(super) async fn served_repository(directory: &Path) -> (PathBuf, Url) {
     let path = directory.join("a/b");
     fs::create_dir_all(&path).expect("directory");
     repository(&path);
@@ -26,7 +26,7 @@ async fn served_repository(directory: &Path) -> (PathBuf, Url) {
 }
 
 /// Returns the response of git's own server program.
-fn respond_by_git(repositories: &Path, request: &[u8]) -> Vec<u8> {
+pub(super) fn respond_by_git(repositories: &Path, request: &[u8]) -> Vec<u8> {
     let (head, body) = split_head(request).expect("a request");
     let mut words = head.split(' ');
     let (method, target) = (words.next().expect("a method"), words.next().expect("a target"));

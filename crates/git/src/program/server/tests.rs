@@ -27,7 +27,7 @@ fn command_of_ssh_quotes_parts_of_the_url() {
         ("ssh://%61/a!b", &["--", "a", r"git-upload-pack '/a'\!'b'"]),
     ];
     for (url, expected) in cases {
-        let command = ssh(&Url::parse(url).expect("a URL"), LIMIT);
+        let command = ssh(Service::Fetch, &Url::parse(url).expect("a URL"), LIMIT);
         let arguments: Vec<_> = command.as_std().get_args().filter_map(OsStr::to_str).collect();
         let options = ["ssh", "-oBatchMode=yes", "-oSendEnv=GIT_PROTOCOL"];
         let of_root: &[_] =
@@ -85,7 +85,9 @@ async fn root_does_not_serve_a_repository_of_another_user() {
         git(path, &["init", "--quiet", "--bare"]);
         chown(path, Some(54_321), Some(54_321)).expect("a new owner");
     }
-    let user = |path: &Path| upload_pack(path, LIMIT).map(|(_, user)| user.map(|user| user.uid));
+    let user = |path: &Path| {
+        on_this_disk(Service::Fetch, path, LIMIT).map(|(_, user)| user.map(|user| user.uid))
+    };
     // Not a repository, so git looks for one with the suffix.
     std::os::unix::fs::symlink("/etc", &shop).expect("a link");
     for path in [&shop, &bare, &open] {

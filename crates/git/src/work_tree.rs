@@ -1,0 +1,158 @@
+//! A work tree that is read and changed: that of a clone, or a checkout of this machine.
+//!
+//! Git runs no hook, filter, text conversion or diff program, and nothing leaves the machine. Files
+//! are read and written by handles, except by a stash, during which the caller must let nobody else
+//! change the tree. Paths have names separated by `/`, relative to the top of the tree.
+
+mod change;
+mod push;
+mod query;
+mod revision;
+mod trial;
+
+use std::path::{Path, PathBuf};
+
+use mc_files::Root;
+use mc_privileges::{UnprivilegedUser, is_root};
+use tokio_util::sync::CancellationToken;
+
+use crate::clone::{GIT_DIRECTORY, TREE};
+use crate::plumbing::{LIMIT, Plumbing};
+use crate::program::Git;
+use crate::{Error, Identity};
+
+pub use change::MAX_FILES;
+pub use push::Push;
+pub use query::{Blame, Diff, Log, Text};
+pub use revision::check_revision;
+
+/// Maximum bytes of a file that git writes, such as a pack.
+const MAX_FILE_BYTES: u64 = 2 << 30;
+
+/// A work tree, and git's directory of it.
+#[derive(Debug)]
+pub struct WorkTree {
+    git: Git,
+    path: PathBuf,
+    /// Whether the tree is the service's own, where every file belongs to one user.
+    is_of_clone: bool,
+}
+
+impl WorkTree {
+    /// Returns the work tree of a clone in `directory`, whose files belong to `user`.
+    pub(crate) fn beside(directory: &Path, user: Option<UnprivilegedUser>) -> Self {
+        let path = directory.join(TREE);
+        let git = Git::as_user(&path, user).with_git_directory(directory.join(GIT_DIRECTORY));
+        Self { git: git.with_max_file_bytes(MAX_FILE_BYTES), path, is_of_clone: true }
+    }
+
+    /// Opens the work tree of an earlier [`crate::clone`] in `directory`.
+    pub fn of_clone(directory: &Path) -> Result<Self, Error> {
+        let owner = Root::open(&directory.join(TREE))?.metadata("")?.owner;
+        let users = [UnprivilegedUser::GIT, UnprivilegedUser::PRIVATE_GIT];
+        let user = users.into_iter().find(|user| user.uid == owner);
+        if is_root() && user.is_none() {
+            return Err(Error::InvalidLocation(
+                "the tree belongs to another user than git's, as a service that ran as another \
+                 user left it; fetch the repository again"
+                    .into(),
+            ));
+        }
+        Ok(Self::beside(directory, user.filter(|_| is_root())))
+    }
+
+    /// Opens a checkout of this machine at its top directory, as its owner.
+    pub async fn in_place(checkout: &Path, cancel: &CancellationToken) -> Result<Self, Error> {
+        let git = Git::as_owner(checkout)?.with_max_file_bytes(MAX_FILE_BYTES);
+        let found =
+            git.run(&["rev-parse", "--is-inside-work-tree", "--show-prefix"], LIMIT, cancel);
+        if !matches!(found.await.as_deref(), Ok("true")) {
+            return Err(Error::InvalidLocation(
+                "the directory is not the top of a checkout of git; give that directory".into(),
+            ));
+        }
+        let settings = without_filters(&git, cancel).await?;
+        let git = git.with_settings(settings);
+        Ok(Self { git, path: checkout.to_owned(), is_of_clone: false })
+    }
+
+    /// Returns the top directory of the tree.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Returns the user to whom the files belong; `None` for the service's own.
+    pub fn user(&self) -> Option<UnprivilegedUser> {
+        self.git.user()
+    }
+
+    /// Opens the tree, to list, read and write files.
+    pub fn root(&self) -> Result<Root, Error> {
+        if !self.is_of_clone {
+            return Ok(Root::open(&self.path)?);
+        }
+        Root::open_owned(&self.path, self.user()).map_err(Error::io(&self.path))
+    }
+
+    /// Returns the commit that is checked out; `None` if there is none yet.
+    pub async fn head(&self, cancel: &CancellationToken) -> Result<Option<String>, Error> {
+        let head = ["rev-parse", "--verify", "--quiet", "HEAD^{commit}"];
+        match self.git.run(&head, LIMIT, cancel).await {
+            Ok(sha) => Ok(Some(sha)),
+            Err(Error::Unreachable(_)) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn plumbing<'a>(&'a self, cancel: &'a CancellationToken) -> Plumbing<'a> {
+        Plumbing { git: &self.git, cancel }
+    }
+
+    /// Returns git that commits as this author.
+    fn git_of(&self, author: &Identity) -> Git {
+        let identity = Identity::settings(author, &Identity::of_service());
+        self.git.clone().with_more_settings(identity)
+    }
+}
+
+/// Returns settings that disable the filters of a checkout's configuration, such as that of Git
+/// LFS: git would run their programs to compare files.
+async fn without_filters(git: &Git, cancel: &CancellationToken) -> Result<Vec<String>, Error> {
+    let names = ["config", "--local", "--includes", "--name-only", "--get-regexp", r"^filter\."];
+    let listed = match git.run(&names, LIMIT, cancel).await {
+        Ok(listed) => listed,
+        // There is none.
+        Err(Error::Unreachable(_)) => String::new(),
+        Err(error) => return Err(error),
+    };
+    let filters = listed.lines().filter_map(|name| name.rsplit_once('.')).map(|(filter, _)| filter);
+    Ok(filters
+        .flat_map(|filter| {
+            let programs = ["clean", "smudge", "process"].map(|key| format!("{filter}.{key}="));
+            programs.into_iter().chain([format!("{filter}.required=false")])
+        })
+        .collect())
+}
+
+/// Returns the error of an operation that git rejects. Git was asked for nothing that a later
+/// attempt could reach.
+fn rejected(error: Error) -> Error {
+    match error {
+        Error::Unreachable(reason) | Error::RepositoryNotFound(reason) => Error::Rejected(reason),
+        error => error,
+    }
+}
+
+/// Checks that a path is one below the tree, and not in git's directory.
+pub(crate) fn check_path(path: &str) -> Result<(), Error> {
+    let is_bad = |part: &str| {
+        matches!(part, "" | "." | "..") || part.contains('\0') || part.eq_ignore_ascii_case(".git")
+    };
+    if path.split('/').any(is_bad) {
+        return Err(Error::Rejected(format!(
+            "\"{path}\" is not a path below the tree; write names separated by \"/\", without \
+             \".\", \"..\", \".git\" and empty names"
+        )));
+    }
+    Ok(())
+}
