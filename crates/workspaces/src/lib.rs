@@ -1,0 +1,11 @@
+#![doc = include_str!("../README.md")]
+
+pub mod disk;
+mod error;
+pub mod find;
+pub mod grep;
+pub mod inspect;
+pub mod path;
+mod tree;
+
+pub use error::Error;

@@ -1,0 +1,89 @@
+//! Traversal of the directories of a workspace.
+
+use std::time::{Duration, Instant};
+
+use mc_files::{FileKind, Metadata, Root};
+
+use crate::Error;
+use crate::path::is_of_git;
+
+/// Maximum number of entries that one call visits.
+pub(crate) const MAX_ENTRIES: usize = 400_000;
+/// Maximum time of one call. A request ends after 30 seconds.
+pub(crate) const MAX_TIME: Duration = Duration::from_secs(10);
+
+/// How the traversal goes on after an entry.
+pub(crate) enum Visit {
+    /// With the next entry: the first one below it, if it is a directory.
+    Next,
+    /// Not at all.
+    Stop,
+}
+
+/// An entry of the tree.
+pub(crate) struct Found<'a> {
+    /// Path from the root of the workspace.
+    pub path: &'a str,
+    /// Number of directories between the start and the entry.
+    pub depth: usize,
+    pub metadata: Metadata,
+}
+
+/// Visits the entries below a directory, in the order of their names, directories before their
+/// content. Returns whether all were visited. Entries whose name is not UTF-8, and git's own
+/// directory, are left out.
+pub(crate) fn walk(
+    root: &Root,
+    start: &str,
+    mut visit: impl FnMut(&Found<'_>) -> Visit,
+) -> Result<bool, Error> {
+    let started = Instant::now();
+    let mut visited = 0;
+    let mut is_complete = true;
+    // The last one is visited first.
+    let mut todo = list(root, start, 0).map_err(Error::at(start))?;
+    while let Some(next) = todo.pop() {
+        visited += 1;
+        if visited > MAX_ENTRIES || started.elapsed() > MAX_TIME {
+            return Ok(false);
+        }
+        let found = Found { path: &next.path, depth: next.depth, metadata: next.metadata };
+        match visit(&found) {
+            Visit::Stop => return Ok(false),
+            Visit::Next if next.metadata.kind == FileKind::Directory => {
+                match list(root, &next.path, next.depth + 1) {
+                    Ok(entries) => todo.extend(entries),
+                    // Somebody else may have deleted it.
+                    Err(_) => is_complete = false,
+                }
+            }
+            Visit::Next => {}
+        }
+    }
+    Ok(is_complete)
+}
+
+struct Next {
+    path: String,
+    depth: usize,
+    metadata: Metadata,
+}
+
+/// Lists a directory, in reverse order of the names.
+fn list(root: &Root, directory: &str, depth: usize) -> Result<Vec<Next>, mc_files::FileError> {
+    let listing = root.list(directory)?;
+    let mut entries: Vec<Next> = listing
+        .entries
+        .into_iter()
+        .filter_map(|entry| {
+            let (name, metadata) = (entry.name.into_string().ok()?, entry.metadata?);
+            if is_of_git(&name) {
+                return None;
+            }
+            let path = if directory.is_empty() { name } else { format!("{directory}/{name}") };
+            Some(Next { path, depth, metadata })
+        })
+        .collect();
+    entries.sort_by(|a, b| b.path.cmp(&a.path));
+    Ok(entries)
+}

@@ -1,0 +1,157 @@
+//! Trees of workspaces: inspected, searched and counted.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+
+use mc_files::{FileKind, Root};
+use mc_workspaces::{Error, disk, find, grep, inspect};
+use tempfile::TempDir;
+
+fn write(root: &Path, path: &str, content: &str) {
+    let path = root.join(path);
+    fs::create_dir_all(path.parent().expect("a parent")).expect("a directory");
+    fs::write(path, content).expect("a file");
+}
+
+/// A repository with two projects, dependencies, and a link to the outside.
+fn tree() -> (TempDir, TempDir) {
+    let [tree, outside] = [(); 2].map(|()| tempfile::tempdir().expect("a directory"));
+    write(outside.path(), "secret.rs", "canary");
+    for (path, content) in [
+        ("README.md", "# Shop\nTotal price\n"),
+        (".git/config", "canary"),
+        ("server/Cargo.toml", "[package]\n"),
+        ("server/src/main.rs", "fn main() {\r\n    total();\r\n}\r\n"),
+        ("server/src/cart.rs", "fn total() -> u64 {\n    7\n}\n"),
+        ("web/package.json", "{}\n"),
+        ("web/index.ts", "total()\n"),
+        ("web/node_modules/left/index.js", "function total() { return 1 }\n"),
+        ("web/node_modules/left/package.json", "{}\n"),
+        ("web/logo.png", "\u{0}total"),
+    ] {
+        write(tree.path(), path, content);
+    }
+    symlink(outside.path(), tree.path().join("out")).expect("a link");
+    (tree, outside)
+}
+
+fn root(tree: &TempDir) -> Root {
+    Root::open(tree.path()).expect("a directory")
+}
+
+#[test]
+fn an_inspection_has_sizes_languages_and_the_project() {
+    let (tree, _outside) = tree();
+    let inspection = inspect::inspect(&root(&tree), inspect::Options::default()).expect("a tree");
+    let entries: Vec<_> = inspection
+        .entries
+        .iter()
+        .map(|entry| (entry.path.as_str(), entry.kind, entry.files))
+        .collect();
+    assert_eq!(
+        entries,
+        [
+            ("README.md", FileKind::File, 1),
+            ("out", FileKind::Link, 0),
+            ("server", FileKind::Directory, 3),
+            ("server/Cargo.toml", FileKind::File, 1),
+            ("server/src", FileKind::Directory, 2),
+            ("web", FileKind::Directory, 5),
+            ("web/index.ts", FileKind::File, 1),
+            ("web/logo.png", FileKind::File, 1),
+            ("web/node_modules", FileKind::Directory, 2),
+            ("web/package.json", FileKind::File, 1),
+        ]
+    );
+    assert_eq!(
+        (inspection.files, inspection.omitted_entries, inspection.is_partial),
+        (9, 0, false)
+    );
+    let languages: Vec<_> =
+        inspection.languages.iter().map(|share| (share.language, share.files)).collect();
+    assert!(languages.contains(&("rust", 2)) && languages.contains(&("typescript", 1)));
+    assert!(!languages.iter().any(|(language, _)| *language == "javascript"), "a dependency");
+    let build_files: Vec<_> =
+        inspection.build_files.iter().map(|file| (file.path.as_str(), file.tool)).collect();
+    assert_eq!(build_files, [("server/Cargo.toml", "cargo"), ("web/package.json", "npm")]);
+    assert_eq!(inspection.project_path.as_deref(), Some("server"), "it has more code");
+
+    let few = inspect::Options { max_entries: 3, ..inspect::Options::default() };
+    let inspection = inspect::inspect(&root(&tree), few).expect("a tree");
+    assert_eq!((inspection.entries.len(), inspection.omitted_entries), (3, 7));
+    assert_eq!(inspection.files, 9);
+    let below = inspect::Options { path: "web", ..inspect::Options::default() };
+    let inspection = inspect::inspect(&root(&tree), below).expect("a tree");
+    assert_eq!(inspection.project_path.as_deref(), Some("web"));
+    let missing = inspect::Options { path: "none", ..inspect::Options::default() };
+    let error = inspect::inspect(&root(&tree), missing).expect_err("no directory");
+    assert!(error.to_string().starts_with("/workspace/none does not exist"), "{error}");
+    let link = inspect::Options { path: "out", ..inspect::Options::default() };
+    assert!(inspect::inspect(&root(&tree), link).is_err(), "no link is followed");
+}
+
+#[test]
+fn files_are_found_by_a_glob() {
+    let (tree, _outside) = tree();
+    let find = |directory: &str, pattern: &str, max| {
+        find::find(&root(&tree), directory, pattern, max).expect(pattern)
+    };
+    assert_eq!(find("", "*.rs", 10).paths, ["server/src/cart.rs", "server/src/main.rs"]);
+    assert_eq!(find("", "server/*", 10).paths, ["server/Cargo.toml", "server/src/"]);
+    assert_eq!(find("server", "src/*.rs", 10).paths.len(), 2, "relative to the directory");
+    assert_eq!(find("", "config", 10).paths, [""; 0], "git's directory is left out");
+    let partial = find("", "**", 3);
+    assert!(partial.is_partial && partial.paths.len() == 3);
+    let error = find::find(&root(&tree), "", "[", 10).expect_err("no glob");
+    assert!(matches!(error, Error::Glob(_)), "{error}");
+}
+
+#[test]
+fn lines_are_found_in_text_files_only() {
+    let (tree, _outside) = tree();
+    let query = grep::Query {
+        path: "",
+        pattern: r"total\(",
+        is_literal: false,
+        ignores_case: false,
+        glob: None,
+        max_matches: 100,
+    };
+    let found = grep::grep(&root(&tree), query).expect("matches");
+    let lines: Vec<_> = found.lines.iter().map(|line| (line.path.as_str(), line.line)).collect();
+    assert_eq!(
+        lines,
+        [
+            ("server/src/cart.rs", 1),
+            ("server/src/main.rs", 2),
+            ("web/index.ts", 1),
+            ("web/node_modules/left/index.js", 1),
+        ]
+    );
+    assert_eq!(found.lines[1].text, b"    total();", "without the line end");
+    assert_eq!((found.skipped, found.is_partial), (1, false), "a binary file");
+    let count = |query| grep::grep(&root(&tree), query).expect("matches").lines.len();
+    assert_eq!(count(grep::Query { glob: Some("*.ts"), ..query }), 1);
+    assert_eq!(count(grep::Query { path: "server/src/main.rs", ..query }), 1);
+    assert_eq!(count(grep::Query { pattern: "TOTAL", ignores_case: true, ..query }), 5);
+    assert_eq!(count(grep::Query { pattern: "total(", is_literal: true, ..query }), 4);
+    let partial = grep::grep(&root(&tree), grep::Query { max_matches: 2, ..query });
+    assert!(partial.is_ok_and(|found| found.is_partial && found.lines.len() == 2));
+    for invalid in ["(", r"\w{1000}{1000}{1000}"] {
+        let error = grep::grep(&root(&tree), grep::Query { pattern: invalid, ..query });
+        assert!(matches!(error, Err(Error::Pattern(_))), "{invalid}");
+    }
+    let link = grep::grep(&root(&tree), grep::Query { path: "out/secret.rs", ..query });
+    assert!(link.is_err(), "no link is followed");
+}
+
+#[test]
+fn the_disk_that_a_tree_takes_is_counted() {
+    let (tree, _outside) = tree();
+    let before = disk::usage(&root(&tree), "").expect("a tree");
+    assert_eq!((before.files, before.is_partial), (10, false), "nine files and a link");
+    write(tree.path(), "large.txt", &"x".repeat(1 << 20));
+    let after = disk::usage(&root(&tree), "").expect("a tree");
+    assert!(after.bytes >= before.bytes + (1 << 20), "{before:?} {after:?}");
+}
