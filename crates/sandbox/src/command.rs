@@ -1,0 +1,258 @@
+//! Commands and their directories.
+
+use std::ffi::OsString;
+use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+
+use mc_privileges::{UnprivilegedUser, raise_privileges};
+use rustix::fs::{Mode, OFlags, open};
+
+use crate::Error;
+use crate::limits::Limits;
+
+/// User that runs commands of a service that is root, if a command names no other. It exists only
+/// for this, without an account.
+pub const DEFAULT_USER: UnprivilegedUser = UnprivilegedUser { uid: 65_524, gid: 65_524 };
+
+/// First components of paths in the sandbox that have another use.
+const RESERVED: &[&str] = &[
+    "bin", "boot", "dev", "etc", "lib", "lib32", "lib64", "libx32", "proc", "root", "run", "sbin",
+    "sys", "tmp", "usr", "var",
+];
+/// Maximum length of the arguments and the environment together, in bytes.
+const MAX_ARGUMENT_BYTES: usize = 1 << 20;
+
+/// What a command may do in a directory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// It can read and execute files.
+    ReadOnly,
+    /// It can also change files.
+    Writable,
+}
+
+/// An open directory, and its place in the sandbox. Because it is open, a link or another directory
+/// that takes its path later has no effect.
+///
+/// Files that a command has created there are as untrusted as its output: links may lead anywhere
+/// outside of the sandbox, so do not follow them.
+#[derive(Debug, Clone)]
+pub struct Directory {
+    pub(crate) handle: Arc<OwnedFd>,
+    pub(crate) place: PathBuf,
+    pub(crate) access: Access,
+}
+
+impl Directory {
+    /// Opens a directory. The last component of the path must not be a symbolic link.
+    pub fn open(path: &Path, place: impl Into<PathBuf>, access: Access) -> Result<Self, Error> {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let _raised = raise_privileges();
+        let handle = open(path, flags, Mode::empty())
+            .map_err(|cause| Error::Directory { path: path.to_owned(), cause: cause.into() })?;
+        Ok(Self::from_handle(handle, place, access))
+    }
+
+    /// Returns the directory of an open descriptor.
+    pub fn from_handle(handle: OwnedFd, place: impl Into<PathBuf>, access: Access) -> Self {
+        Self { handle: Arc::new(handle), place: place.into(), access }
+    }
+
+    /// Returns the current path of the directory on this machine.
+    pub(crate) fn path(&self) -> Result<PathBuf, Error> {
+        let link = PathBuf::from(format!("/proc/self/fd/{}", self.handle.as_fd().as_raw_fd()));
+        std::fs::read_link(&link).map_err(|cause| Error::Directory { path: link, cause })
+    }
+}
+
+/// A command: a program with arguments, never a text for a shell.
+#[derive(Debug, Clone)]
+pub struct Command {
+    pub(crate) program: OsString,
+    pub(crate) arguments: Vec<OsString>,
+    pub(crate) directories: Vec<Directory>,
+    pub(crate) working_directory: PathBuf,
+    pub(crate) environment: Vec<(OsString, OsString)>,
+    pub(crate) limits: Limits,
+    pub(crate) user: Option<UnprivilegedUser>,
+}
+
+impl Command {
+    /// Creates a command. It starts in `/tmp`, under the default limits, without directories.
+    pub fn new(program: impl Into<OsString>) -> Self {
+        Self {
+            program: program.into(),
+            arguments: Vec::new(),
+            directories: Vec::new(),
+            working_directory: "/tmp".into(),
+            environment: Vec::new(),
+            limits: Limits::default(),
+            user: None,
+        }
+    }
+
+    /// Adds arguments.
+    pub fn args(mut self, arguments: impl IntoIterator<Item = impl Into<OsString>>) -> Self {
+        self.arguments.extend(arguments.into_iter().map(Into::into));
+        self
+    }
+
+    /// Adds a directory.
+    pub fn directory(mut self, directory: Directory) -> Self {
+        self.directories.push(directory);
+        self
+    }
+
+    /// Sets the working directory, a path in the sandbox.
+    pub fn working_directory(self, path: impl Into<PathBuf>) -> Self {
+        Self { working_directory: path.into(), ..self }
+    }
+
+    /// Adds an environment variable. The command inherits none; it has `PATH`, `HOME`, `USER`,
+    /// `TMPDIR` and `LANG` with values of the sandbox, which this can replace.
+    pub fn env(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
+        self.environment.push((name.into(), value.into()));
+        self
+    }
+
+    /// Sets the limits.
+    pub fn limits(self, limits: Limits) -> Self {
+        Self { limits, ..self }
+    }
+
+    /// Sets the user that runs the command if the service is root; [`DEFAULT_USER`] by default. The
+    /// user must be able to enter the directories above those of the command.
+    pub fn user(self, user: Option<UnprivilegedUser>) -> Self {
+        Self { user, ..self }
+    }
+
+    /// Returns the user that must run the command; `None` for the service's own.
+    pub(crate) fn runs_as(&self) -> Option<UnprivilegedUser> {
+        self.user.unwrap_or(DEFAULT_USER).if_root()
+    }
+
+    /// Checks the command. `protected` are paths that no directory may contain.
+    pub(crate) fn check(&self, protected: &[PathBuf]) -> Result<(), Error> {
+        let invalid = |message: String| Err(Error::InvalidCommand(message));
+        self.limits.check()?;
+        if self.program.is_empty() {
+            return invalid("it names no program; name one as the first word".into());
+        }
+        let texts = self.arguments.iter().chain([&self.program]);
+        let texts = texts.chain(self.environment.iter().flat_map(|(name, value)| [name, value]));
+        if texts.clone().any(|text| text.as_encoded_bytes().contains(&0)) {
+            return invalid("an argument or a variable contains a NUL byte; remove it".into());
+        }
+        if texts.map(|text| text.len() + 1).sum::<usize>() > MAX_ARGUMENT_BYTES {
+            return invalid("its arguments exceed 1 MiB; pass them in a file".into());
+        }
+        let is_name =
+            |name: &OsString| !name.is_empty() && !name.as_encoded_bytes().contains(&b'=');
+        if !self.environment.iter().all(|(name, _)| is_name(name)) {
+            return invalid("the name of a variable is empty or contains \"=\"; rename it".into());
+        }
+        if !is_plain(&self.working_directory) {
+            return invalid("its working directory is not an absolute path without \"..\"".into());
+        }
+        self.check_directories(protected)
+    }
+
+    fn check_directories(&self, protected: &[PathBuf]) -> Result<(), Error> {
+        let invalid = |message: String| Err(Error::InvalidCommand(message));
+        for (index, directory) in self.directories.iter().enumerate() {
+            let place = directory.place.as_path();
+            let first = place.components().nth(1).map(|first| first.as_os_str().to_os_string());
+            let is_free = first.is_some_and(|first| RESERVED.iter().all(|name| first != *name));
+            if !is_plain(place) || !is_free {
+                return invalid(format!(
+                    "{} is no place for a directory; use one such as /work",
+                    place.display()
+                ));
+            }
+            let others = self.directories[..index].iter().map(|other| other.place.as_path());
+            if others.into_iter().any(|other| other.starts_with(place) || place.starts_with(other))
+            {
+                return invalid(format!(
+                    "two directories overlap at {}; give each a place of its own",
+                    place.display()
+                ));
+            }
+            let path = directory.path()?;
+            if path == Path::new("/") || protected.iter().any(|inner| inner.starts_with(&path)) {
+                return invalid(format!(
+                    "the directory for {} contains files of the service; name one below it",
+                    place.display()
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Returns whether a path is absolute and has normal components only.
+pub(crate) fn is_plain(path: &Path) -> bool {
+    let mut components = path.components();
+    components.next() == Some(Component::RootDir)
+        && components.all(|part| matches!(part, Component::Normal(_)))
+        && !path.as_os_str().as_encoded_bytes().contains(&0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error_of(command: &Command) -> String {
+        command.check(&[]).expect_err("an invalid command").to_string()
+    }
+
+    fn at(place: &str) -> Directory {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR"));
+        Directory::open(path, place, Access::ReadOnly).expect("a directory")
+    }
+
+    #[test]
+    fn invalid_command_is_refused() {
+        let new = || Command::new("true");
+        new().check(&[]).expect("a valid command");
+        assert!(error_of(&Command::new("")).contains("names no program"));
+        assert!(error_of(&new().args(["a\0b"])).contains("NUL"));
+        assert!(error_of(&new().args(["a".repeat(2 << 20)])).contains("1 MiB"));
+        assert!(error_of(&new().env("A=B", "")).contains("name of a variable"));
+        assert!(error_of(&new().working_directory("work")).contains("working directory"));
+        assert!(error_of(&new().working_directory("/work/../etc")).contains("working directory"));
+        let limits = Limits { processes: 1, ..Limits::default() };
+        assert!(error_of(&new().limits(limits)).contains("the limit processes is 1"));
+    }
+
+    #[test]
+    fn directory_has_a_place_of_its_own() {
+        for place in ["/", "/usr/share/x", "/etc", "/tmp/x", "work", "/work/../usr", "/proc/1"] {
+            let error = error_of(&Command::new("true").directory(at(place)));
+            assert!(error.contains("is no place for a directory"), "{place}: {error}");
+        }
+        let overlapping = Command::new("true").directory(at("/work")).directory(at("/work/inner"));
+        assert!(error_of(&overlapping).contains("two directories overlap"));
+        let siblings = Command::new("true").directory(at("/work")).directory(at("/work2"));
+        siblings.check(&[]).expect("a valid command");
+    }
+
+    #[test]
+    fn directory_with_files_of_the_service_is_refused() {
+        let command = Command::new("true").directory(at("/work"));
+        let inner = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+        let error = command.check(&[inner]).expect_err("a protected path");
+        assert!(error.to_string().contains("contains files of the service"), "{error}");
+        command
+            .check(&[PathBuf::from(env!("CARGO_MANIFEST_DIR").to_owned() + "2")])
+            .expect("valid");
+    }
+
+    #[test]
+    fn link_is_no_directory() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let link = directory.path().join("link");
+        std::os::unix::fs::symlink("/etc", &link).expect("a link");
+        Directory::open(&link, "/work", Access::ReadOnly).expect_err("a link");
+    }
+}

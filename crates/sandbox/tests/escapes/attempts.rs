@@ -1,0 +1,54 @@
+//! The attempts. A script prints what it gets from the outside, or [`ESCAPED`] if it was allowed to
+//! do something, and [`TRIED`] at its end.
+
+mod files;
+mod kernel;
+mod processes;
+
+use crate::outside::Outside;
+
+/// Line of a script that was allowed to do what it must not.
+pub const ESCAPED: &str = "ESCAPED";
+/// Last line of each script.
+pub const TRIED: &str = "TRIED";
+
+/// Functions for the scripts of Python.
+const PRELUDE: &str = r#"
+import ctypes, fcntl, os, socket, struct, sys
+libc = ctypes.CDLL(None, use_errno=True)
+def call(name, number, *arguments):
+    ctypes.set_errno(0)
+    result = libc.syscall(ctypes.c_long(number), *[
+        ctypes.c_long(a) if isinstance(a, int) else a for a in arguments])
+    print(name, "ESCAPED" if result >= 0 else os.strerror(ctypes.get_errno()))
+def attempt(name, function):
+    try: print(name, "ESCAPED", function())
+    except (OSError, ValueError) as error: print(name, error)
+def show(function):
+    try: print(function())
+    except (OSError, ValueError) as error: print(error)
+"#;
+
+/// One attempt.
+pub struct Attempt {
+    pub name: &'static str,
+    pub script: String,
+    pub is_python: bool,
+}
+
+fn shell(name: &'static str, script: &str) -> Attempt {
+    Attempt { name, script: format!("{script}\necho {TRIED}"), is_python: false }
+}
+
+fn python(name: &'static str, script: &str) -> Attempt {
+    let script = format!("{PRELUDE}\n{script}\nprint('{TRIED}')");
+    Attempt { name, script, is_python: true }
+}
+
+/// Returns all attempts.
+pub fn all(outside: &Outside) -> Vec<Attempt> {
+    let mut all = files::attempts(outside);
+    all.extend(processes::attempts(outside));
+    all.extend(kernel::attempts());
+    all
+}

@@ -1,0 +1,272 @@
+//! Commands in bubblewrap: what they see, and what is known of them afterwards.
+
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests")]
+
+#[path = "support/sandbox.rs"]
+mod support;
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+
+use mc_domain::{Classified as _, ErrorKind};
+use mc_sandbox::{
+    Access, Command, Directory, EndedBy, Error, OutputStream, RunnerChoice, RunnerKind, Sandbox,
+    Status,
+};
+use support::{directory_of_user, python, run, sandbox, sandbox_with, settings, shell, work};
+use tokio_util::sync::CancellationToken;
+
+#[tokio::test]
+async fn command_has_its_status_and_its_output() {
+    let Some(sandbox) = sandbox().await else { return };
+    let outcome = run(&sandbox, shell("echo out; echo err >&2; exit 7")).await;
+    assert_eq!((outcome.status, outcome.ended_by), (Status::Exited(7), EndedBy::Exit));
+    assert_eq!(
+        (outcome.stdout.to_text(), outcome.stderr.to_text()),
+        ("out\n".into(), "err\n".into())
+    );
+    assert!(!outcome.is_success());
+    let outcome = run(&sandbox, shell("kill -SEGV $$")).await;
+    assert_eq!((outcome.status, outcome.ended_by), (Status::Signaled(11), EndedBy::Exit));
+    assert!(run(&sandbox, Command::new("true")).await.is_success());
+    assert_eq!(sandbox.kind(), RunnerKind::Bubblewrap);
+}
+
+#[tokio::test]
+async fn arguments_reach_the_program_unchanged() {
+    let Some(sandbox) = sandbox().await else { return };
+    let arguments = ["a b", "", "$HOME `id` ; exit 1", "--bind", "-", "\u{e9}\n'\""];
+    let command = python("import sys; print(sys.argv[1:])").args(arguments);
+    let outcome = run(&sandbox, command).await;
+    let expected = "['a b', '', '$HOME `id` ; exit 1', '--bind', '-', '\u{e9}\\n\\'\"']\n";
+    assert_eq!(outcome.stdout.to_text(), expected);
+}
+
+#[tokio::test]
+async fn only_the_named_environment_is_there() {
+    let Some(sandbox) = sandbox().await else { return };
+    let command = Command::new("env").env("KEY", "a=b").env("LANG", "C");
+    let outcome = run(&sandbox, command).await;
+    let text = outcome.stdout.to_text();
+    let mut lines: Vec<&str> = text.lines().collect();
+    lines.sort_unstable();
+    let expected = [
+        "HOME=/tmp/home",
+        "KEY=a=b",
+        "LANG=C",
+        "PATH=/usr/local/bin:/usr/bin:/bin",
+        "TMPDIR=/tmp",
+        "USER=sandbox",
+    ];
+    assert_eq!(lines, expected);
+}
+
+#[tokio::test]
+async fn writable_directory_keeps_the_changes() {
+    let Some(sandbox) = sandbox().await else { return };
+    let (written, read) = (directory_of_user(), directory_of_user());
+    fs::write(read.path().join("input"), "text").unwrap();
+    let read_only = Directory::open(read.path(), "/input", Access::ReadOnly).unwrap();
+    let script = "cat /input/input > copy; mkdir -p a/b; ln -s /etc link; echo x > /input/new; \
+                  echo x > /input/input; pwd; id -un";
+    let command = shell(script).directory(work(written.path())).directory(read_only);
+    let outcome = run(&sandbox, command.working_directory("/work")).await;
+    assert_eq!(outcome.stdout.to_text(), "/work\nsandbox\n");
+    assert_eq!(outcome.stderr.to_text().matches("Read-only file system").count(), 2);
+    assert_eq!(fs::read_to_string(written.path().join("copy")).unwrap(), "text");
+    assert!(written.path().join("a/b").is_dir());
+    assert_eq!(fs::read_dir(read.path()).unwrap().count(), 1);
+}
+
+/// The directory is bound by its descriptor, not by its path.
+#[tokio::test]
+async fn a_replaced_path_has_no_effect() {
+    let Some(sandbox) = sandbox().await else { return };
+    let parent = directory_of_user();
+    let [path, moved, other] = ["path", "moved", "other"].map(|name| parent.path().join(name));
+    for directory in [&path, &other] {
+        fs::create_dir(directory).unwrap();
+        support::give_to_user(directory);
+    }
+    fs::write(path.join("file"), "expected").unwrap();
+    fs::write(other.join("file"), "other").unwrap();
+    let directory = work(&path);
+    fs::rename(&path, &moved).unwrap();
+    symlink(&other, &path).unwrap();
+    let command = shell("cat /work/file; echo x > /work/new").directory(directory);
+    let outcome = run(&sandbox, command).await;
+    assert_eq!(outcome.stdout.to_text(), "expected");
+    assert!(moved.join("new").exists() && !other.join("new").exists());
+}
+
+/// While bubblewrap starts, another process replaces the path again and again.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_path_that_is_replaced_during_the_start_is_refused_or_right() {
+    let Some(sandbox) = sandbox().await else { return };
+    let parent = directory_of_user();
+    let [path, moved, other] = ["path", "moved", "other"].map(|name| parent.path().join(name));
+    for directory in [&path, &other] {
+        fs::create_dir(directory).unwrap();
+        support::give_to_user(directory);
+    }
+    fs::write(path.join("file"), "expected").unwrap();
+    fs::write(other.join("file"), "other").unwrap();
+    let directory = work(&path);
+    let is_stopped = Arc::new(AtomicBool::new(false));
+    let swapping = std::thread::spawn({
+        let is_stopped = is_stopped.clone();
+        move || {
+            while !is_stopped.load(Ordering::Relaxed) {
+                fs::rename(&path, &moved).unwrap();
+                symlink(&other, &path).unwrap();
+                fs::remove_file(&path).unwrap();
+                fs::rename(&moved, &path).unwrap();
+            }
+        }
+    });
+    let mut right = 0;
+    for _ in 0..40 {
+        let command = shell("cat /work/file").directory(directory.clone());
+        match sandbox.run(command, |_, _| {}, &CancellationToken::new()).await {
+            Ok(outcome) => {
+                assert_eq!(outcome.stdout.to_text(), "expected");
+                right += 1;
+            }
+            Err(error) => assert!(matches!(error, Error::NotStarted(_)), "{error}"),
+        }
+    }
+    is_stopped.store(true, Ordering::Relaxed);
+    swapping.join().unwrap();
+    println!("{right} of 40 commands were started");
+}
+
+#[tokio::test]
+async fn output_arrives_while_the_command_runs() {
+    let Some(sandbox) = sandbox().await else { return };
+    let directory = directory_of_user();
+    let go = directory.path().join("go");
+    // The command ends only if its first line arrives before.
+    let script = "echo one; while [ ! -e /work/go ]; do sleep 0.01; done; echo two >&2";
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let on_output = {
+        let seen = seen.clone();
+        move |stream, bytes: &[u8]| {
+            seen.lock().unwrap().push((stream, bytes.to_vec()));
+            fs::write(&go, "").unwrap();
+        }
+    };
+    let command = shell(script).directory(work(directory.path()));
+    let outcome = sandbox.run(command, on_output, &CancellationToken::new()).await.unwrap();
+    assert!(outcome.is_success());
+    let expected =
+        [(OutputStream::Stdout, b"one\n".to_vec()), (OutputStream::Stderr, b"two\n".to_vec())];
+    assert_eq!(*seen.lock().unwrap(), expected);
+}
+
+#[tokio::test]
+async fn program_that_can_not_run_is_an_error() {
+    let Some(sandbox) = sandbox().await else { return };
+    for (program, cause) in [
+        ("no-such-program", "No such file"),
+        ("/etc/passwd", "Permission denied"),
+        ("/work/x", "No such file"),
+    ] {
+        let run = sandbox.run(Command::new(program), |_, _| {}, &CancellationToken::new()).await;
+        let error = run.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Invalid);
+        assert!(error.to_string().contains(cause), "{error}");
+    }
+    let command = Command::new("true").working_directory("/work");
+    let error = sandbox.run(command, |_, _| {}, &CancellationToken::new()).await.unwrap_err();
+    assert!(error.to_string().contains("the working directory /work"), "{error}");
+}
+
+#[tokio::test]
+async fn directory_that_the_user_can_not_reach_is_an_error() {
+    let Some(sandbox) = sandbox().await else { return };
+    if !mc_testkit::runs_as_root("only root has directories that the user can't enter") {
+        return;
+    }
+    let closed = tempfile::tempdir().unwrap();
+    fs::set_permissions(closed.path(), fs::Permissions::from_mode(0o700)).unwrap();
+    let inner = closed.path().join("inner");
+    fs::create_dir(&inner).unwrap();
+    let command = Command::new("true").directory(work(&inner));
+    let error = sandbox.run(command, |_, _| {}, &CancellationToken::new()).await.unwrap_err();
+    assert!(matches!(&error, Error::NotStarted(reason) if reason.contains("denied")), "{error}");
+}
+
+#[tokio::test]
+async fn tools_outside_of_usr_can_be_used() {
+    let tools = tempfile::tempdir().unwrap();
+    support::open_to_all(tools.path());
+    let tool = tools.path().join("tool");
+    fs::write(&tool, "#!/bin/sh\necho tool\n").unwrap();
+    fs::set_permissions(&tool, fs::Permissions::from_mode(0o755)).unwrap();
+    let mut settings = settings();
+    settings.read_only_paths.push(tools.path().to_owned());
+    let Some(with_tools) = sandbox_with(settings).await else { return };
+    assert_eq!(run(&with_tools, Command::new(&tool)).await.stdout.to_text(), "tool\n");
+    let Some(without) = sandbox().await else { return };
+    without.run(Command::new(&tool), |_, _| {}, &CancellationToken::new()).await.unwrap_err();
+}
+
+#[tokio::test]
+async fn without_a_runner_commands_are_refused_with_the_reason() {
+    let mut none = settings();
+    none.runner = RunnerChoice::None;
+    let error = Sandbox::detect(none).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Forbidden);
+    let mut missing = settings();
+    missing.bubblewrap = Some("/nonexistent/bwrap".into());
+    let error = Sandbox::detect(missing).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unavailable);
+    for part in ["bwrap is not installed", "sandbox.image is not set", "apt-get install bubblewrap"]
+    {
+        assert!(error.to_string().contains(part), "{error}");
+    }
+    let mut broken = settings();
+    broken.bubblewrap = Some("/bin/false".into());
+    let error = Sandbox::detect(broken).await.unwrap_err();
+    assert!(matches!(error, Error::NoRunner { .. }), "{error}");
+}
+
+#[tokio::test]
+async fn directory_of_the_service_is_refused() {
+    let data = directory_of_user();
+    let mut settings = settings();
+    settings.protected_paths.push(data.path().join("secrets"));
+    fs::create_dir(data.path().join("secrets")).unwrap();
+    let Some(sandbox) = sandbox_with(settings).await else { return };
+    for path in [data.path(), &data.path().join("secrets"), Path::new("/")] {
+        let command = Command::new("true").directory(work(path));
+        let error = sandbox.run(command, |_, _| {}, &CancellationToken::new()).await.unwrap_err();
+        assert!(matches!(error, Error::InvalidCommand(_)), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn probes_of_doctor_find_nothing() {
+    let Some(sandbox) = sandbox().await else { return };
+    let secret = directory_of_user().path().join("secret");
+    let report = sandbox.probe(&[&secret, Path::new("/etc/hostname")]).await;
+    assert!(report.holds(), "{report:?}");
+    assert_eq!(report.findings.len(), 11);
+}
+
+/// Without Landlock, a process may write this file of its own.
+#[tokio::test]
+async fn landlock_is_in_force() {
+    let Some(sandbox) = sandbox().await else { return };
+    if sandbox.probe(&[]).await.landlock.is_none() {
+        mc_testkit::skip("MC_TEST_LANDLOCK", "the kernel has no Landlock", "with Linux 5.13");
+        return;
+    }
+    let script = "echo 1000 > /proc/self/oom_score_adj; cat /proc/self/oom_score_adj";
+    let outcome = run(&sandbox, shell(script)).await;
+    assert_eq!(outcome.stdout.to_text(), "1000\n", "the first process has set it");
+    assert!(outcome.stderr.to_text().contains("Permission denied"), "{outcome:?}");
+}
