@@ -37,6 +37,19 @@ impl ApiState {
         self.authorize(caller, key, permission).await.map_err(|problem| problem.field("key"))
     }
 
+    /// Authorizes the caller in all projects in which the caller's role has the permission.
+    pub async fn authorize_all(
+        &self,
+        caller: &Principal,
+        permission: Permission,
+    ) -> Result<Vec<ProjectContext>, Problem> {
+        caller.require(permission.scope())?;
+        let projects = projects::list(&self.store, caller.user).await?.into_iter();
+        let allowed =
+            projects.filter(|project| project.role >= project.policy.min_role(permission));
+        allowed.map(|project| self.build_context(caller, project, permission)).collect()
+    }
+
     /// Returns the projects that the caller may list; none for a token without `memory:read`.
     async fn own_projects(&self, caller: &Principal) -> Result<Vec<Project>, Problem> {
         if caller.require(Scope::MemoryRead).is_err() {

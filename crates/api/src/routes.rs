@@ -26,6 +26,7 @@ mod prompts;
 mod proposals;
 mod pull_requests;
 mod quarantine;
+mod rag;
 mod recall;
 mod records;
 mod repositories;
@@ -52,6 +53,8 @@ pub fn protected() -> OpenApiRouter<ApiState> {
         .routes(routes!(recall::recall))
         .routes(routes!(save::save))
         .routes(routes!(search::search))
+        .routes(routes!(rag::search_repository))
+        .routes(routes!(rag::search_all_repositories))
         .routes(routes!(feedback::send_feedback))
         .routes(routes!(handles::resolve_handles))
         .routes(routes!(passages::get_passage))

@@ -10,6 +10,7 @@ use mc_files::ProtectedDirectories;
 use mc_git::AllowedPrivateHost;
 use mc_memory::MemoryContext;
 use mc_metrics::Metrics;
+use mc_rag::RagSettings;
 use mc_redis::SharedRateLimits;
 use mc_store::Store;
 
@@ -126,6 +127,8 @@ pub struct ApiSettings {
     pub protected: ProtectedDirectories,
     /// Maximum of open requests to `/mcp`, including their streams; 0 is no limit.
     pub max_mcp_streams: usize,
+    /// Search of repositories by questions.
+    pub rag: Arc<RagSettings>,
     /// Who may read `GET /metrics`; `None` for nobody, as if there were no such path.
     pub metrics: Option<MetricsAccess>,
 }
@@ -138,6 +141,7 @@ impl Default for ApiSettings {
             processor_time_per_minute_per_caller: Duration::from_mins(1),
             max_concurrent_requests: 256,
             max_mcp_streams: 512,
+            rag: Arc::default(),
             metrics: None,
             allow_private_networks: false,
             allowed_private_hosts: Vec::new(),

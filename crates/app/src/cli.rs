@@ -224,8 +224,14 @@ pub struct McpArgs {
     /// Default project of calls.
     #[arg(long, short, env = "MEMORY_COPILOT_PROJECT", value_name = "KEY")]
     pub project: Option<String>,
-    /// Toolsets to offer.
-    #[arg(long, value_delimiter = ',', default_value = "memory,repo", value_name = "NAMES")]
+    /// Toolsets to offer: memory, repo, rag, or all.
+    #[arg(
+        long,
+        env = "MEMORY_COPILOT_TOOLSETS",
+        value_delimiter = ',',
+        default_value = "memory,repo",
+        value_name = "NAMES"
+    )]
     pub toolsets: Vec<String>,
 }
 

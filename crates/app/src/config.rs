@@ -4,6 +4,7 @@ mod aelp;
 mod invalid;
 mod jobs;
 mod masked_url;
+mod sandbox;
 mod sections;
 mod sources;
 
@@ -16,6 +17,7 @@ use figment::providers::{Env, Serialized};
 use mc_chat::ChatSettings;
 use mc_files::ProtectedDirectories;
 use mc_privileges::{is_root, raise_privileges};
+use mc_rag::RagSettings;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
@@ -28,6 +30,7 @@ use crate::connectors::Connectors;
 pub use self::aelp::Aelp;
 pub use self::jobs::Jobs;
 pub use self::masked_url::masked_url;
+pub use self::sandbox::Sandbox;
 pub use self::sections::*;
 
 /// Connections that the service needs: three for requests (saves, bundles of `recall`, reads), and
@@ -61,6 +64,8 @@ pub struct Config {
     pub chat: ChatSettings,
     pub judge: Judge,
     pub aelp: Aelp,
+    pub rag: RagSettings,
+    pub sandbox: Sandbox,
     pub ingest: Ingest,
     pub connectors: Connectors,
     pub jobs: Jobs,
@@ -180,6 +185,8 @@ impl Config {
         self.aelp.settings()?;
         self.jobs.settings()?;
         self.metrics.check()?;
+        self.rag.check()?;
+        self.sandbox.limits()?;
         self.connectors.check()
     }
 

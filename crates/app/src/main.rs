@@ -65,6 +65,9 @@ fn main() -> ExitCode {
     if let Some(exit_code) = parsers::serve_if_child() {
         return exit_code;
     }
+    if std::env::args_os().nth(1).is_some_and(|first| first == mc_sandbox::PROCESS_ARGUMENT) {
+        return mc_sandbox::serve();
+    }
     // Before the first thread and the first file: no other user may use what the program creates.
     umask(Mode::RWXG | Mode::RWXO);
     logging::log_panics();

@@ -24,6 +24,7 @@ pub mod prompt;
 pub mod proposal;
 pub mod pull_request;
 pub mod quarantine;
+pub mod rag;
 pub mod recall;
 pub mod record;
 pub mod save;

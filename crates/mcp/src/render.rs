@@ -12,6 +12,7 @@ mod failure;
 mod injection_tests;
 mod model_text;
 mod opened;
+mod rag;
 mod results;
 mod untrusted_block;
 
@@ -25,6 +26,7 @@ pub use excerpt::Excerpt;
 pub use failure::{Suggestions, failure};
 pub use model_text::{MIME, ModelText};
 pub use opened::{UNCONFIRMED, add_next, document, is_proposal, past_the_end, piece, record};
+pub use rag::{index_run, matches};
 pub use results::results;
 pub use untrusted_block::structured;
 

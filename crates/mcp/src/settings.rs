@@ -1,7 +1,5 @@
 //! Settings of the MCP server.
 
-use std::str::FromStr;
-
 use mc_domain::ProjectKey;
 
 /// Settings for every transport.
@@ -15,7 +13,7 @@ pub struct ServerSettings {
 
 impl Default for ServerSettings {
     fn default() -> Self {
-        Self { default_project: None, toolsets: Toolset::ALL.to_vec() }
+        Self { default_project: None, toolsets: Toolset::DEFAULT.to_vec() }
     }
 }
 
@@ -26,34 +24,45 @@ pub enum Toolset {
     Memory,
     /// Indexed repositories and documents: search and reading.
     Repo,
+    /// Questions to indexed repositories, with the options of a query pipeline.
+    Rag,
 }
 
 impl Toolset {
-    /// All toolsets, which are enabled by default.
-    pub const ALL: &'static [Self] = &[Self::Memory, Self::Repo];
+    /// All toolsets.
+    pub const ALL: &'static [Self] = &[Self::Memory, Self::Repo, Self::Rag];
+    /// Toolsets that are enabled by default.
+    pub const DEFAULT: &'static [Self] = &[Self::Memory, Self::Repo];
+    /// Name of all toolsets together.
+    const ALL_NAME: &'static str = "all";
 
     /// Returns the name in the settings.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Memory => "memory",
             Self::Repo => "repo",
+            Self::Rag => "rag",
         }
     }
 }
 
 /// Error for the name of an unknown toolset.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("unknown toolset \"{0}\"; use memory, repo, or both")]
+#[error("unknown toolset \"{0}\"; use memory, repo, rag, several of them, or all")]
 pub struct UnknownToolset(String);
 
-impl FromStr for Toolset {
-    type Err = UnknownToolset;
-
-    fn from_str(name: &str) -> Result<Self, UnknownToolset> {
-        Self::ALL
-            .iter()
-            .copied()
-            .find(|toolset| toolset.as_str() == name)
-            .ok_or_else(|| UnknownToolset(name.chars().take(64).collect()))
+impl Toolset {
+    /// Returns the toolsets with these names; `all` is all of them.
+    pub fn parse(names: &[String]) -> Result<Vec<Self>, UnknownToolset> {
+        let mut enabled = Vec::new();
+        for name in names {
+            let is_named = |set: &Self| name == Self::ALL_NAME || name == set.as_str();
+            let before = enabled.len();
+            enabled.extend(Self::ALL.iter().copied().filter(is_named));
+            if enabled.len() == before {
+                return Err(UnknownToolset(name.chars().take(64).collect()));
+            }
+        }
+        Ok(enabled)
     }
 }

@@ -6,6 +6,8 @@ mod forget;
 mod link_issue;
 mod open_doc;
 mod own;
+mod rag_index_status;
+mod rag_search;
 mod recall;
 mod responses;
 mod save;
@@ -29,7 +31,7 @@ pub use spec::Handles;
 pub use tool::Tool;
 
 /// All tools, in the order of the list.
-pub static TOOLS: [Tool; 8] = [
+pub static TOOLS: [Tool; 13] = [
     Tool::new::<recall::Recall>(),
     Tool::new::<save::Save>(),
     Tool::new::<search::Search>(),
@@ -38,6 +40,11 @@ pub static TOOLS: [Tool; 8] = [
     Tool::new::<open_doc::OpenDoc>(),
     Tool::new::<feedback::Feedback>(),
     Tool::new::<forget::Forget>(),
+    Tool::new::<rag_index_status::RagIndexStatus>(),
+    Tool::new::<rag_search::RagSearch>(),
+    Tool::new::<rag_search::RagSearchSimple>(),
+    Tool::new::<rag_search::RagSearchGlobal>(),
+    Tool::new::<rag_search::RagSearchSimpleGlobal>(),
 ];
 
 /// Prefixes of the dotted names. Cursor replaces the dot by an underscore, so both spellings are

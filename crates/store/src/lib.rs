@@ -56,7 +56,7 @@ pub use providers::{
     ci_results, deletion_candidates, doc_parts, integrations, pull_requests, task_comments, tasks,
     webhooks,
 };
-pub use search::{change_feed, history, passages, vectors};
+pub use search::{change_feed, history, neighbors, passages, searchable, vectors};
 pub use warm_up::warm_up;
 
 /// Most listening connections; a store has none or two.

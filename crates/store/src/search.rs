@@ -2,5 +2,7 @@
 
 pub mod change_feed;
 pub mod history;
+pub mod neighbors;
 pub mod passages;
+pub mod searchable;
 pub mod vectors;

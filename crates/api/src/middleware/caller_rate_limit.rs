@@ -179,11 +179,12 @@ fn cost(route: &str) -> NonZeroU32 {
     let units = match route {
         "/recall"
         | "/search"
+        | "/rag/search"
         | "/save"
         | "/dialogs"
         | "/records/{id}/judgment-questions"
         | "/records/{id}/judgment" => SEARCH_COST,
-        "/ingest/git" | "/ingest/docs" | "/tasks/sync" => BATCH_COST,
+        "/ingest/git" | "/ingest/docs" | "/tasks/sync" | "/rag/search/global" => BATCH_COST,
         _ => DEFAULT_COST,
     };
     NonZeroU32::new(units).unwrap_or(NonZeroU32::MIN)

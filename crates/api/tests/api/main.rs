@@ -31,6 +31,7 @@ mod prompts;
 mod proposals;
 mod pull_requests;
 mod quarantine;
+mod rag;
 mod records;
 mod remote_models;
 mod repositories;

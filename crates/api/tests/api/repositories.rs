@@ -21,7 +21,7 @@ async fn indexed(api: &TestApi, options: Value) -> (TempDir, Value) {
 }
 
 /// Waits for the end of a run.
-async fn ended(api: &TestApi, run: &Value) -> Value {
+pub async fn ended(api: &TestApi, run: &Value) -> Value {
     let path = format!("/ingest/runs/{}", run["ingest_id"].as_str().unwrap());
     loop {
         let run = api.get(&path).await.ok();

@@ -20,6 +20,7 @@ mod prompts;
 mod proposals;
 mod pull_requests;
 mod quarantine;
+mod rag;
 mod service;
 mod sign_in;
 mod tasks;
@@ -39,6 +40,8 @@ pub const OPERATIONS: &[(&str, Generator)] = &[
     ("recall", memory::recall),
     ("save", memory::save),
     ("search", memory::search),
+    ("search_repository", rag::of_one),
+    ("search_all_repositories", rag::of_all),
     ("send_feedback", memory::feedback),
     ("resolve_handles", memory::handles),
     ("get_passage", memory::passage),

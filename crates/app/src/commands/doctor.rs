@@ -3,6 +3,7 @@
 mod chat;
 mod files;
 mod model;
+mod sandbox;
 
 use std::borrow::Cow;
 use std::time::{Duration, Instant};
@@ -43,6 +44,7 @@ pub async fn run(config: &Config, format: Format) -> Result<()> {
         redis(config).await,
         onnx(config),
         model::configured(config).await,
+        sandbox::holds(config).await,
     ];
     results.extend(chat::models(config).await);
     results.extend([files::token(config), files::data_dir(config)]);

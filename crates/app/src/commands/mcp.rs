@@ -20,8 +20,7 @@ pub async fn run(args: McpArgs, config: &Config, shutdown: CancellationToken) ->
         .project
         .map(|key| ProjectKey::parse(&key).with_context(|| format!("--project {key}")))
         .transpose()?;
-    let toolsets =
-        args.toolsets.iter().map(|name| name.parse()).collect::<Result<Vec<Toolset>, _>>()?;
+    let toolsets = Toolset::parse(&args.toolsets)?;
     let settings = StdioSettings {
         server: ServerSettings { default_project, toolsets },
         core_url: config.base_url(),

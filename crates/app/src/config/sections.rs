@@ -59,6 +59,7 @@ pub struct Server {
     pub allowed_origins: Vec<String>,
     pub trusted_proxies: Vec<String>,
     pub tls: TlsSection,
+    pub mcp_toolsets: Vec<String>,
     pub limits: Limits,
 }
 
@@ -268,10 +269,7 @@ impl Ingest {
 impl RepositoryLimits {
     /// Returns the indexer's limits.
     pub fn limits(&self) -> mc_git::Limits {
-        mc_git::Limits {
-            files: self.max_files.into(),
-            bytes: u64::from(self.max_megabytes) << 20,
-        }
+        mc_git::Limits { files: self.max_files.into(), bytes: u64::from(self.max_megabytes) << 20 }
     }
 
     pub(super) fn check(&self) -> Result<()> {

@@ -1,11 +1,12 @@
 //! The configured ingress of the service: hosts, limits and TLS.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
 use axum::Router;
 use mc_api::{ApiSettings, ApiState, Serving, Tls, TlsFiles};
-use mc_mcp::{CoreClient, MemoryServer, ServerSettings};
+use mc_mcp::{CoreClient, MemoryServer, ServerSettings, Toolset};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio_util::sync::CancellationToken;
 
@@ -28,6 +29,7 @@ pub fn settings(config: &Config) -> Result<ApiSettings> {
         allowed_private_hosts: config.ingest.hosts()?,
         protected: config.protected_directories(),
         metrics: config.metrics.access()?,
+        rag: Arc::new(config.rag.clone()),
         ..ApiSettings::default()
     })
 }
@@ -36,7 +38,8 @@ pub fn settings(config: &Config) -> Result<ApiSettings> {
 /// ingress, which has checked the request to `/mcp`.
 pub fn router(state: ApiState, config: &Config, shutdown: &CancellationToken) -> Result<Router> {
     let core = CoreClient::in_process(mc_api::router(state.clone()));
-    let server = MemoryServer::new(core, ServerSettings::default());
+    let toolsets = Toolset::parse(&config.server.mcp_toolsets)?;
+    let server = MemoryServer::new(core, ServerSettings { default_project: None, toolsets });
     let mcp = mc_mcp::http_router(server, shutdown.clone());
     let ingress = state.ingress(config.server.ingress()?);
     Ok(mc_api::public_router(state, mcp, &ingress))

@@ -17,7 +17,9 @@ pub fn input<Request: ToSchema, Own: ToSchema>(spec: &Spec) -> JsonObject {
     let property = |argument: &Argument| {
         let fields = if argument.is_own { &own } else { &request };
         let mut schema = fields.slim(argument.field, Detail::Input);
-        if !argument.words.is_empty() {
+        if argument.words.is_empty() {
+            fields.describe_object(argument.field, &mut schema);
+        } else {
             schema["description"] = json!(argument.words);
         }
         (argument.name.to_owned(), schema)
@@ -81,6 +83,14 @@ impl Fields {
         self.slimmed(schema.unwrap_or_else(|| panic!("the type has no field {field}")), detail)
     }
 
+    /// Adds the fields of an object, which no words describe.
+    fn describe_object(&self, field: &str, slim: &mut Value) {
+        let schema = self.resolved(&self.schema["properties"][field]);
+        if let Some(properties) = schema["properties"].as_object() {
+            slim["properties"] = self.bare_fields(properties);
+        }
+    }
+
     fn is_required(&self, field: &str) -> bool {
         self.schema["required"].as_array().is_some_and(|names| names.contains(&json!(field)))
     }
@@ -98,18 +108,26 @@ impl Fields {
             let item = self.resolved(&schema["items"]);
             slim["items"] = self.slimmed(item, detail);
             if let Some(properties) = item["properties"].as_object() {
-                let properties =
-                    properties.iter().map(|(name, schema)| (name.clone(), self.bare(schema)));
-                slim["items"]["properties"] = Value::Object(properties.collect());
+                slim["items"]["properties"] = self.bare_fields(properties);
                 slim["items"]["required"] = item["required"].clone();
             }
         }
         slim
     }
 
-    /// Returns the schema of a field of an item: only its type.
+    /// Returns the schemas of the fields of an item or object: only their types.
+    fn bare_fields(&self, properties: &Map<String, Value>) -> Value {
+        properties.iter().map(|(name, schema)| (name.clone(), self.bare(schema))).collect()
+    }
+
+    /// Returns the schema of a field of an item: only its type, and that of its items.
     fn bare(&self, schema: &Value) -> Value {
-        json!({ "type": kind_of(self.resolved(schema)) })
+        let schema = self.resolved(schema);
+        let mut bare = json!({ "type": kind_of(schema) });
+        if bare["type"] == "array" {
+            bare["items"] = self.bare(&schema["items"]);
+        }
+        bare
     }
 
     /// Returns the schema behind a reference or an optional value.

@@ -319,11 +319,12 @@ fn record(project: &Project, n: usize, Thing { id, name, mark }: &Thing) -> Vec<
 fn indexed(rows: &mut Rows, rng: &mut StdRng, project: &Project) {
     let p = project.id;
     rows.each(
-        "repositories (id, project_id, owner, name, location, source_ref)",
+        "repositories (id, project_id, owner, name, location, source_ref, indexed_at)",
         &project.repositories,
         |_, Thing { id, name, mark }| {
             let location = format!("https://git.example/{mark}.git");
-            row![*id, p, "team", name.as_str(), location, mark.as_str()]
+            let indexed_at = "2026-11-01T00:00:00Z";
+            row![*id, p, "team", name.as_str(), location, mark.as_str(), indexed_at]
         },
     );
     let repository = project.repositories[0].id;
@@ -428,7 +429,9 @@ fn used(rows: &mut Rows, project: &Project) {
         &project.runs,
         |n, Thing { id, mark, .. }| {
             let (repository, files) = (project.repositories[n].id, 100 + project.place);
-            row![*id, p, repository, "FAILED", Plain(files), json!({"message": mark})]
+            // One repository is ready to be asked; its run failed before it succeeded.
+            let status = if n == 0 { "SUCCEEDED" } else { "FAILED" };
+            row![*id, p, repository, status, Plain(files), json!({"message": mark})]
         },
     );
 }

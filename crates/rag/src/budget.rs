@@ -1,0 +1,135 @@
+//! The limit of tokens of the context: whole snippets in their order, without repeated lines, and
+//! the beginning of the first one that does not fit.
+
+use std::collections::HashMap;
+
+use mc_domain::RepositoryId;
+
+use crate::prompt::Renderer;
+use crate::snippet::Snippet;
+
+/// Tokens from which a part of a snippet is worth showing.
+const PART_TOKENS_MIN: usize = 64;
+/// Tokens below which no snippet fits with its head.
+const SNIPPET_TOKENS_MIN: usize = 16;
+/// Bytes of a line up to which tokens are counted exactly, with a margin.
+const LONG_LINE_BYTES: usize = 2 * 1024;
+
+/// The snippets that fit.
+#[derive(Debug)]
+pub(crate) struct Packed {
+    pub snippets: Vec<Snippet>,
+    /// Whether a snippet was left out or cut.
+    pub is_cut: bool,
+}
+
+/// Keeps the snippets that fit into `max_tokens` as they are rendered, in their order, and sets
+/// their tokens.
+pub(crate) fn pack(snippets: Vec<Snippet>, max_tokens: usize, renderer: &Renderer) -> Packed {
+    let mut shown = ShownLines::default();
+    let mut packed = Packed { snippets: Vec::new(), is_cut: false };
+    let mut room = max_tokens.saturating_sub(renderer.tokens_of_marks());
+    for snippet in snippets {
+        if room < SNIPPET_TOKENS_MIN {
+            packed.is_cut = true;
+            break;
+        }
+        let Some(mut snippet) = shown.without_repeated(snippet) else { continue };
+        snippet.tokens = renderer.tokens(&snippet);
+        let fitting = if snippet.tokens <= room {
+            Some(snippet)
+        } else {
+            packed.is_cut = true;
+            // The part may end within lines that are shown already.
+            let part = beginning(&snippet, room, renderer);
+            part.and_then(|part| shown.without_repeated(part))
+        };
+        if let Some(mut snippet) = fitting {
+            snippet.tokens = renderer.tokens(&snippet);
+            room = room.saturating_sub(snippet.tokens);
+            shown.add(&snippet);
+            packed.snippets.push(snippet);
+        }
+    }
+    packed.is_cut |= verify(&mut packed.snippets, max_tokens, renderer);
+    packed
+}
+
+/// Leaves out the last snippets until the whole fits. Returns whether any was left out.
+///
+/// The sum of the tokens of the snippets is that of the whole, unless one has a line that is counted
+/// in parts; only then is the whole counted.
+fn verify(snippets: &mut Vec<Snippet>, max_tokens: usize, renderer: &Renderer) -> bool {
+    let has_long_line =
+        |snippet: &Snippet| snippet.text.lines().any(|line| line.len() > LONG_LINE_BYTES);
+    if !snippets.iter().any(has_long_line) {
+        return false;
+    }
+    let before = snippets.len();
+    while !snippets.is_empty() && mc_tokens::count(&renderer.block(snippets)) > max_tokens {
+        snippets.pop();
+    }
+    snippets.len() < before
+}
+
+/// Returns the first lines of a snippet that fit into `room`; `None` if there is no room for a
+/// useful part.
+fn beginning(snippet: &Snippet, room: usize, renderer: &Renderer) -> Option<Snippet> {
+    if room < PART_TOKENS_MIN || !has_its_lines(snippet) {
+        return None;
+    }
+    let part = |lines: usize| {
+        let text: Vec<&str> = snippet.text.split('\n').take(lines).collect();
+        let last = snippet.line_start + i32::try_from(lines).unwrap_or(1) - 1;
+        Snippet { text: text.join("\n"), line_end: last, is_shortened: true, ..snippet.clone() }
+    };
+    let counts: Vec<usize> = (1..snippet.text.split('\n').count()).collect();
+    let fitting = counts.partition_point(|lines| renderer.tokens(&part(*lines)) <= room);
+    let shortened = part(*counts.get(fitting.checked_sub(1)?)?);
+    (renderer.tokens(&shortened) >= PART_TOKENS_MIN / 2).then_some(shortened)
+}
+
+/// Whether each line of the text is one of the file, so that lines can be left out.
+fn has_its_lines(snippet: &Snippet) -> bool {
+    i32::try_from(snippet.text.split('\n').count()).is_ok_and(|n| n == snippet.line_count())
+}
+
+/// Lines of files that are shown already.
+#[derive(Default)]
+struct ShownLines(HashMap<(RepositoryId, String), Vec<(i32, i32)>>);
+
+impl ShownLines {
+    fn add(&mut self, snippet: &Snippet) {
+        let file = (snippet.repository.id, snippet.path.clone());
+        self.0.entry(file).or_default().push((snippet.line_start, snippet.line_end));
+    }
+
+    /// Returns a snippet without the lines at its ends that are shown already; `None` if that is
+    /// all of it.
+    fn without_repeated(&self, mut snippet: Snippet) -> Option<Snippet> {
+        let file = (snippet.repository.id, snippet.path.clone());
+        let Some(spans) = self.0.get(&file).filter(|_| has_its_lines(&snippet)) else {
+            return Some(snippet);
+        };
+        let is_shown = |line: i32| spans.iter().any(|(start, end)| (*start..=*end).contains(&line));
+        let is_new = |line: &i32| !is_shown(*line);
+        let first = (snippet.line_start..=snippet.line_end).find(is_new)?;
+        let last = (first..=snippet.line_end).rev().find(is_new)?;
+        if (first, last) == (snippet.line_start, snippet.line_end) {
+            return Some(snippet);
+        }
+        let skipped = usize::try_from(first - snippet.line_start).unwrap_or_default();
+        let count = usize::try_from(last - first + 1).unwrap_or_default();
+        let text: Vec<&str> = snippet.text.split('\n').skip(skipped).take(count).collect();
+        // Only blank lines are left.
+        if text.iter().all(|line| line.trim().is_empty()) {
+            return None;
+        }
+        snippet.text = text.join("\n");
+        (snippet.line_start, snippet.line_end) = (first, last);
+        Some(snippet)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,81 @@
+//! Tests of the limit of tokens.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::snippet::fixtures::{code, repository};
+
+fn lines(from: i32, to: i32) -> String {
+    (from..=to).map(|line| format!("let value_{line} = {line};")).collect::<Vec<_>>().join("\n")
+}
+
+fn spans(packed: &Packed) -> Vec<(i32, i32)> {
+    packed.snippets.iter().map(|snippet| (snippet.line_start, snippet.line_end)).collect()
+}
+
+#[test]
+fn everything_that_fits_is_kept_as_it_is() {
+    let repository = repository("shop");
+    let snippets = vec![
+        code(&repository, "a.rs", 1, &lines(1, 3), 0.9),
+        code(&repository, "b.rs", 1, &lines(1, 3), 0.8),
+    ];
+    let packed = pack(snippets, 4_000, &Renderer::new(false));
+    assert_eq!((packed.snippets.len(), packed.is_cut), (2, false));
+}
+
+#[test]
+fn lines_are_shown_once() {
+    let repository = repository("shop");
+    let snippets = vec![
+        code(&repository, "a.rs", 10, &lines(10, 20), 0.9),
+        // Repeats two lines at its top.
+        code(&repository, "a.rs", 19, &lines(19, 30), 0.8),
+        code(&repository, "a.rs", 12, &lines(12, 15), 0.7),
+        code(&repository, "b.rs", 12, &lines(12, 15), 0.6),
+    ];
+    let packed = pack(snippets, 4_000, &Renderer::new(false));
+    assert_eq!(spans(&packed), [(10, 20), (21, 30), (12, 15)]);
+    assert_eq!(packed.snippets[1].text, lines(21, 30));
+    assert!(!packed.is_cut);
+}
+
+#[test]
+fn first_lines_of_a_snippet_that_does_not_fit_are_kept() {
+    let repository = repository("shop");
+    let snippets = vec![code(&repository, "a.rs", 1, &lines(1, 100), 0.9)];
+    let renderer = Renderer::new(false);
+    let packed = pack(snippets, 300, &renderer);
+    assert!(packed.is_cut && packed.snippets[0].is_shortened);
+    let last = packed.snippets[0].line_end;
+    assert_eq!(packed.snippets[0].text, lines(1, last));
+    let tokens = renderer.total_tokens(&packed.snippets);
+    assert!((285..=300).contains(&tokens), "{tokens}");
+}
+
+proptest! {
+    #[test]
+    fn context_is_never_over_its_limit(
+        found in prop::collection::vec(
+            ("[ab]\\.rs", 1_i32..60, "([a-zа-я0-9_(){} .,;/<>|]{0,40}\n){0,30}[a-z]{1,20}"), 0..12),
+        max_tokens in 128_usize..1_500,
+    ) {
+        let repository = repository("shop");
+        let snippet =
+            |(path, line, text): &(String, i32, String)| code(&repository, path, *line, text, 0.5);
+        let snippets: Vec<_> = found.iter().map(snippet).collect();
+        let renderer = Renderer::new(true);
+        let packed = pack(snippets, max_tokens, &renderer);
+        let tokens = mc_tokens::count(&renderer.block(&packed.snippets));
+        prop_assert!(tokens <= max_tokens);
+        prop_assert_eq!(renderer.total_tokens(&packed.snippets), tokens);
+        // No line at the end of a snippet is in one before it.
+        for (at, snippet) in packed.snippets.iter().enumerate() {
+            for other in packed.snippets[..at].iter().filter(|other| other.path == snippet.path) {
+                let span = other.line_start..=other.line_end;
+                prop_assert!(!span.contains(&snippet.line_start));
+                prop_assert!(!span.contains(&snippet.line_end));
+            }
+        }
+    }
+}

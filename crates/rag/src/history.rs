@@ -1,0 +1,154 @@
+//! Compression of the history: its newest messages within a limit of tokens, and a query that is
+//! understood without it.
+
+use std::sync::LazyLock;
+
+use mc_contract::operations::rag::{HISTORY_TOKENS, HistoryMessage};
+use mc_domain::MessageRole;
+use mc_sanitizer::{Policy, mask_with};
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::models::{ModelFailure, Models, Task, shown};
+use crate::multi_query::names;
+
+/// Tokens from which a part of a message is worth showing.
+const PART_TOKENS_MIN: usize = 32;
+/// Names of the history that complete a query without a model.
+const NAMES_MAX: usize = 8;
+/// Messages that names are taken from: the newest ones.
+const NAMED_MESSAGES: usize = 2;
+/// Most characters of a completed query.
+const QUERY_MAX_CHARS: usize = 1_000;
+
+static TASK: LazyLock<Task> =
+    LazyLock::new(|| Task::text(include_str!("../prompts/complete.txt"), "query", QUERY_MAX_CHARS));
+
+/// The newest messages of a conversation, oldest first, masked.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct History {
+    pub messages: Vec<(MessageRole, String)>,
+    /// Whether older messages, or parts of one, were left out.
+    pub is_cut: bool,
+}
+
+/// Returns the newest messages within [`HISTORY_TOKENS`]. Of the first one that does not fit, the
+/// beginning is kept.
+pub(crate) fn newest(history: &[HistoryMessage], policy: &Policy) -> History {
+    let spoken = history
+        .iter()
+        .filter(|message| matches!(message.role, MessageRole::User | MessageRole::Assistant));
+    let mut room = HISTORY_TOKENS;
+    let mut kept = History::default();
+    for message in spoken.rev() {
+        let text = mask_with(message.content.as_str(), policy).text.into_string();
+        let tokens = mc_tokens::count(&text);
+        if tokens > room {
+            kept.is_cut = true;
+            let part = beginning(&text, room);
+            if !part.is_empty() {
+                kept.messages.push((message.role, part.to_owned()));
+            }
+            break;
+        }
+        room -= tokens;
+        kept.messages.push((message.role, text));
+    }
+    kept.messages.reverse();
+    kept
+}
+
+/// Returns the first lines of a text within a limit of tokens; nothing if the limit is too low for
+/// a useful part.
+fn beginning(text: &str, max_tokens: usize) -> &str {
+    if max_tokens < PART_TOKENS_MIN {
+        return "";
+    }
+    let ends: Vec<usize> = text.match_indices(['\n', ' ']).map(|(at, _)| at).collect();
+    // The tokens of a beginning grow with it.
+    let fitting = ends.partition_point(|end| mc_tokens::count(&text[..*end]) <= max_tokens);
+    fitting.checked_sub(1).map_or("", |last| &text[..ends[last]])
+}
+
+impl History {
+    /// Returns the query with the names of the newest messages that it lacks; `None` if there are
+    /// none. It needs no model.
+    pub fn with_names(&self, query: &str) -> Option<String> {
+        let newest = self.messages.iter().rev().take(NAMED_MESSAGES);
+        let mut missing: Vec<String> = Vec::new();
+        for name in newest.flat_map(|(_, text)| names(text)) {
+            if !query.contains(&name) && !missing.contains(&name) && missing.len() < NAMES_MAX {
+                missing.push(name);
+            }
+        }
+        (!missing.is_empty()).then(|| format!("{query} {}", missing.join(" ")))
+    }
+
+    /// Asks a model for the query as it is understood without the conversation.
+    pub async fn completed(&self, models: &Models, query: &str) -> Result<String, ModelFailure> {
+        #[derive(Deserialize)]
+        struct Answer {
+            query: String,
+        }
+        let message =
+            |(role, text): &(MessageRole, String)| json!({"role": role, "text": shown(text)});
+        let conversation: Vec<_> = self.messages.iter().map(message).collect();
+        let data = json!({"question": shown(query), "conversation": conversation});
+        models.ask(&TASK, &data).await.map(|answer: Answer| answer.query)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn history(texts: &[(&str, &str)]) -> Vec<HistoryMessage> {
+        let message = |(role, content): &(&str, &str)| json!({"role": role, "content": content});
+        let messages: Vec<_> = texts.iter().map(message).collect();
+        serde_json::from_value(json!(messages)).expect("messages")
+    }
+
+    fn tokens(history: &History) -> usize {
+        history.messages.iter().map(|(_, text)| mc_tokens::count(text)).sum()
+    }
+
+    #[test]
+    fn newest_messages_are_kept_in_their_order() {
+        let messages = history(&[("user", "first"), ("system", "rules"), ("assistant", "second")]);
+        let kept = newest(&messages, &Policy::default());
+        let texts: Vec<_> = kept.messages.iter().map(|(_, text)| text.as_str()).collect();
+        assert_eq!((texts.as_slice(), kept.is_cut), (["first", "second"].as_slice(), false));
+    }
+
+    #[test]
+    fn long_history_is_cut_to_its_limit() {
+        let long = "the delay of the cart trigger is computed in minutes ".repeat(60);
+        let messages: Vec<_> = (0..8).map(|_| ("user", long.as_str())).collect();
+        let kept = newest(&history(&messages), &Policy::default());
+        assert!(kept.is_cut);
+        let tokens = tokens(&kept);
+        assert!((HISTORY_TOKENS - 20..=HISTORY_TOKENS).contains(&tokens), "{tokens}");
+        assert!(long.starts_with(&kept.messages[0].1) && kept.messages[1].1.len() == long.len());
+    }
+
+    #[test]
+    fn query_gets_the_names_that_it_lacks() {
+        let messages = history(&[
+            ("user", "see old_name in lib/old.rb"),
+            ("user", "Where is CartSessions::Setting used?"),
+            ("assistant", "In app/models/cart.rb, by trigger_delay."),
+        ]);
+        let kept = newest(&messages, &Policy::default());
+        let query = kept.with_names("and trigger_delay?").expect("names");
+        assert_eq!(query, "and trigger_delay? app/models/cart.rb CartSessions::Setting");
+        assert_eq!(History::default().with_names("x"), None);
+    }
+
+    #[test]
+    fn secret_of_the_history_is_masked() {
+        let secret = ["ghp", "_0123456789abcdefghijABCDEFGHIJ456789"].concat();
+        let messages = history(&[("user", &format!("the token is {secret}"))]);
+        let kept = newest(&messages, &Policy::default());
+        assert!(!kept.messages[0].1.contains(&secret), "{kept:?}");
+    }
+}

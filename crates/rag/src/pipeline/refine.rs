@@ -1,0 +1,114 @@
+//! After the search: ranking, neighbors and the limit of tokens.
+
+use mc_contract::operations::rag::{NeighborStrategy, RagModule};
+use tokio::time::{Instant, timeout};
+
+use super::Run;
+use crate::budget::pack;
+use crate::compress::compress;
+use crate::neighbors::{Expansion, arranged, expand};
+use crate::snippet::Snippet;
+use crate::union::sort;
+use crate::{model_rerank, rerank};
+
+impl Run<'_> {
+    /// Returns the snippets of the response, in its order.
+    pub(super) async fn refine(&mut self, query: &str, found: Vec<Snippet>) -> Vec<Snippet> {
+        let mut snippets = found;
+        self.rank(query, &mut snippets).await;
+        snippets.truncate(self.plan.top_k);
+        self.add_neighbors(&mut snippets).await;
+        let mut packed = self.fit(snippets);
+        self.compress(query, &mut packed).await;
+        arranged(packed)
+    }
+
+    async fn rank(&mut self, query: &str, snippets: &mut [Snippet]) {
+        let module = RagModule::HeuristicRerank;
+        if self.plan.has(module) {
+            let started = Instant::now();
+            if rerank::rerank(snippets, query) {
+                self.journal.applied(module);
+            }
+            self.journal.took(module.as_str(), started.elapsed());
+        }
+        let module = RagModule::ModelRerank;
+        if self.plan.has(module) && snippets.len() > 1 {
+            let ranked = model_rerank::rerank(&self.models, query, snippets);
+            let ranked = self.journal.timed(module.as_str(), ranked).await;
+            self.note(module, ranked);
+        }
+    }
+
+    /// Adds the code around the best matches. A failure leaves them as they are.
+    async fn add_neighbors(&mut self, snippets: &mut Vec<Snippet>) {
+        let module = RagModule::NeighborExpand;
+        let strategy = self.plan.neighbor_strategy;
+        if !self.plan.has(module) || strategy == NeighborStrategy::Off || snippets.is_empty() {
+            return;
+        }
+        let expansion = Expansion { strategy, radius: self.plan.neighbor_radius };
+        let expanded = timeout(self.time_budget, expand(&self.scopes, snippets, expansion));
+        match self.journal.timed(module.as_str(), expanded).await {
+            Ok(Ok(added)) if added.is_empty() => {}
+            Ok(Ok(added)) => {
+                self.journal.applied(module);
+                if strategy == NeighborStrategy::Linear {
+                    self.journal.warn(format!(
+                        "{module}: LINEAR added {} chunks beside the matches",
+                        added.len()
+                    ));
+                }
+                snippets.extend(added);
+                sort(snippets);
+            }
+            Ok(Err(error)) => {
+                tracing::warn!(
+                    error = &error as &dyn std::error::Error,
+                    "neighbors of matches left out"
+                );
+                self.journal.warn(format!("{module} was left out: the database failed"));
+            }
+            Err(_elapsed) => self.journal.warn(format!("{module} was left out: it was late")),
+        }
+    }
+
+    /// Leaves out repeated lines, and what exceeds the limit of tokens if that module is on.
+    fn fit(&mut self, snippets: Vec<Snippet>) -> Vec<Snippet> {
+        let module = RagModule::ContextBudget;
+        let is_on = self.plan.has(module);
+        let max_tokens = if is_on { self.plan.max_context_tokens } else { usize::MAX };
+        let started = Instant::now();
+        let packed = pack(snippets, max_tokens, &self.renderer);
+        if packed.is_cut {
+            self.journal.applied(module);
+        }
+        if is_on {
+            self.journal.took(module.as_str(), started.elapsed());
+        }
+        packed.snippets
+    }
+
+    async fn compress(&mut self, query: &str, snippets: &mut [Snippet]) {
+        let module = RagModule::SnippetCompression;
+        if self.plan.has(module) && !snippets.is_empty() {
+            let compressed = compress(&self.models, query, snippets);
+            let compressed = self.journal.timed(module.as_str(), compressed).await;
+            if compressed == Ok(true) {
+                for snippet in snippets.iter_mut() {
+                    snippet.tokens = self.renderer.tokens(snippet);
+                }
+            }
+            self.note(module, compressed);
+        }
+    }
+
+    /// Records whether a module had an effect.
+    fn note(&mut self, module: RagModule, effect: Result<bool, crate::models::ModelFailure>) {
+        match effect {
+            Ok(true) => self.journal.applied(module),
+            Ok(false) => {}
+            Err(failure) => self.journal.model_failed(module, &failure),
+        }
+    }
+}

@@ -1,0 +1,24 @@
+//! Rewriting of the query for a search of code, by a chat model.
+
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::models::{ModelFailure, Models, Task, shown};
+
+/// Most characters of a rewritten query.
+const QUERY_MAX_CHARS: usize = 600;
+
+static TASK: LazyLock<Task> =
+    LazyLock::new(|| Task::text(include_str!("../prompts/rewrite.txt"), "query", QUERY_MAX_CHARS));
+
+/// Asks a model for the query in the words that the wanted code is likely to have.
+pub(crate) async fn rewrite(models: &Models, query: &str) -> Result<String, ModelFailure> {
+    #[derive(Deserialize)]
+    struct Answer {
+        query: String,
+    }
+    let data = json!({"question": shown(query)});
+    models.ask(&TASK, &data).await.map(|answer: Answer| answer.query)
+}

@@ -1,0 +1,11 @@
+//! Tests of the pipeline with a real database, a repository that the indexer has indexed, and a
+//! scripted model server.
+
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+mod fallbacks;
+mod fixture;
+mod models;
+mod repositories;
+mod searching;
+mod words;
