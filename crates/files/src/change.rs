@@ -14,23 +14,9 @@ use uuid::Uuid;
 use crate::root::parts;
 use crate::{FileError, FileKind, Metadata, Root};
 
-/// Names of files that are being written. They are left if the process dies; a collector deletes
-/// them by this form.
-#[derive(Debug)]
-pub struct Temporary;
-
-impl Temporary {
-    const START: &str = ".memory-copilot-";
-    const END: &str = ".tmp";
-
-    fn name() -> String {
-        format!("{}{}{}", Self::START, Uuid::now_v7().simple(), Self::END)
-    }
-
-    /// Returns whether a file of this name was being written.
-    pub fn is_name(name: &str) -> bool {
-        name.starts_with(Self::START) && name.ends_with(Self::END)
-    }
+/// Returns a name for a file that is being written. It stays if the process dies.
+fn temporary_name() -> String {
+    format!(".memory-copilot-{}.tmp", Uuid::now_v7().simple())
 }
 
 impl Root {
@@ -96,7 +82,7 @@ impl Root {
             Ok(_) | Err(Errno::NOENT) => {}
             Err(error) => return Err(error.into()),
         }
-        let temporary = Temporary::name();
+        let temporary = temporary_name();
         let written = write(parent, &temporary, content, permissions)
             .and_then(|()| Ok(rename(parent, &temporary, name, flags)?));
         if written.is_err() {

@@ -69,7 +69,7 @@ pub enum FileError {
     #[error("is a directory; give the path of a file")]
     Directory,
     /// A device, a socket or a pipe.
-    #[error("is a device, a socket or a pipe, which is never opened")]
+    #[error("is a device, a socket or a pipe, which is not read")]
     NotAFile,
     /// The file belongs to another user, who may have been linked into the directory.
     #[error("belongs to another user of the machine, so it is not opened")]

@@ -2,10 +2,13 @@
 
 mod change;
 mod error;
+mod name;
 mod protected;
 mod root;
+mod usage;
 
-pub use change::Temporary;
 pub use error::{Error, FileError};
+pub use name::is_name_of_git;
 pub use protected::{ProtectedDirectories, Snapshot, resolve};
 pub use root::{Entry, FileKind, Identity, Listing, Metadata, Root};
+pub use usage::Usage;

@@ -20,6 +20,9 @@ const FILE: OFlags = OFlags::RDONLY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXE
 /// Flags that open a directory below another one.
 const DIRECTORY: OFlags = FILE.union(OFlags::DIRECTORY);
 
+/// Maximum number of entries of a listing, which are in memory.
+const MAX_LISTED: usize = 400_000;
+
 /// Open directory, below which files are accessed. It stays the same directory if a link takes its
 /// place on the disk.
 ///
@@ -240,6 +243,10 @@ impl Root {
             let name = entry.file_name();
             if matches!(name.to_bytes(), b"." | b"..") {
                 continue;
+            }
+            if listing.entries.len() == MAX_LISTED {
+                listing.is_complete = false;
+                break;
             }
             let stat = statat(&directory, name, AtFlags::SYMLINK_NOFOLLOW).ok();
             let name = OsStr::from_bytes(name.to_bytes()).to_owned();

@@ -1,11 +1,13 @@
 //! Access to files below a directory.
 
+use std::ffi::OsStr;
 use std::fs::{self, Permissions};
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::os::unix::net::UnixListener;
 use std::path::Path;
 
-use mc_files::{FileError, FileKind, Root, Temporary};
+use mc_files::{FileError, FileKind, Root};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use tempfile::TempDir;
 
@@ -173,7 +175,7 @@ fn a_failed_write_leaves_nothing_behind() {
         assert!(matches!(root.replace("src/a.rs", b"x", 0o644), Err(FileError::Io(_))));
     }
     assert_eq!(names(&fixture.path("src")), ["a.rs", "deep"]);
-    assert!(names(fixture.inside.path()).iter().all(|name| !Temporary::is_name(name)));
+    assert!(names(fixture.inside.path()).iter().all(|name| !name.contains(".memory-copilot-")));
 }
 
 #[test]
@@ -183,4 +185,21 @@ fn a_root_below_a_root_has_the_same_rules() {
     assert_eq!(below.read("a.rs", 100).expect("a file"), b"fn a() {}\n");
     assert_eq!(below.read("../src/a.rs", 100), Err(FileError::BadName));
     assert_eq!(below.path(), fixture.path("src"));
+}
+
+#[test]
+fn everything_on_the_disk_counts_whatever_its_name() {
+    let fixture = Fixture::new();
+    symlink(fixture.outside.path(), fixture.path("out")).expect("a link");
+    let before = fixture.root().usage("").expect("a directory");
+    assert_eq!((before.files, before.is_partial), (2, false), "a file and a link");
+    let large = "x".repeat(1 << 20);
+    for (number, name) in [&b".git"[..], b"git~1", b"\xff", b"src/deep"].iter().enumerate() {
+        let directory = fixture.inside.path().join(OsStr::from_bytes(name));
+        fs::create_dir_all(&directory).expect("a directory");
+        fs::write(directory.join("large"), &large).expect("a file");
+        let after = fixture.root().usage("").expect("a directory");
+        let added = (number as u64 + 1) << 20;
+        assert!(after.bytes >= before.bytes + added, "{name:?}: {before:?} {after:?}");
+    }
 }

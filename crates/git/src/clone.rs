@@ -20,6 +20,9 @@ pub(crate) const GIT_DIRECTORY: &str = "git";
 /// Directory of the work tree.
 pub(crate) const TREE: &str = "tree";
 
+/// File beside them that marks a complete clone.
+const COMPLETE: &str = "complete";
+
 /// A repository to clone.
 #[derive(Debug)]
 pub struct CloneRequest<'a> {
@@ -56,7 +59,8 @@ pub struct Cloned {
 /// through. Submodules are not fetched, and files of Git LFS stay pointers.
 ///
 /// A fetch that exceeds the limits is stopped, and its objects are deleted. A later call continues
-/// where an interrupted one ended.
+/// where an interrupted one ended. A complete clone is rejected, since somebody may have changed it.
+/// The caller lets nobody else clone into the directory meanwhile.
 pub async fn clone(
     directory: &Path,
     request: CloneRequest<'_>,
@@ -78,6 +82,12 @@ pub(crate) async fn clone_url(
     request: CloneRequest<'_>,
     cancel: &CancellationToken,
 ) -> Result<Cloned, Error> {
+    let complete = directory.join(COMPLETE);
+    if complete.exists() {
+        return Err(Error::Rejected(
+            "the directory has a clone already; clone into another".into(),
+        ));
+    }
     let user = program::user_of(url);
     let copy = CopyDirectory::create(&directory.join(GIT_DIRECTORY), user)?;
     let tree = CopyDirectory::create(&directory.join(TREE), user)?;
@@ -100,6 +110,7 @@ pub(crate) async fn clone_url(
         "" => default_branch(&git, cancel).await?,
         requested => requested.to_owned(),
     };
+    std::fs::write(&complete, sha.as_deref().unwrap_or_default()).map_err(Error::io(&complete))?;
     let work_tree = WorkTree::beside(directory, user);
     Ok(Cloned { work_tree, commit: sha.unwrap_or_default(), git_ref })
 }

@@ -74,16 +74,22 @@ async fn branch(repository: &Plumbing<'_>) -> Result<String, Error> {
         return Err(invalid("it is not the top directory of a checkout; configure that directory"));
     }
     let branch = repository.run(&["symbolic-ref", "--quiet", "HEAD"]).await;
-    branch.map_err(|_| {
-        invalid("the checkout has no branch checked out; run `git switch <branch>` there")
+    branch.map_err(|error| match error {
+        Error::Unreachable(_) => {
+            invalid("the checkout has no branch checked out; run `git switch <branch>` there")
+        }
+        error => error,
     })
 }
 
 /// Returns the commit that is checked out.
 async fn head(repository: &Plumbing<'_>) -> Result<String, Error> {
     let head = repository.run(&["rev-parse", "--verify", "--quiet", "HEAD^{commit}"]).await;
-    head.map_err(|_| {
-        invalid("the branch of the checkout has no commit yet; commit something there")
+    head.map_err(|error| match error {
+        Error::Unreachable(_) => {
+            invalid("the branch of the checkout has no commit yet; commit something there")
+        }
+        error => error,
     })
 }
 

@@ -11,7 +11,6 @@ use std::path::{Path, PathBuf};
 
 use mc_files::{FileError, Root};
 use mc_privileges::{UnprivilegedUser, is_root, raise_privileges};
-use rustix::io::Errno;
 
 use crate::Error;
 
@@ -117,20 +116,17 @@ impl CopyDirectory {
     }
 }
 
-/// Returns the error of a file of the service's own.
+/// Returns the error of a file at this path.
 pub(crate) fn file_failed(path: &Path, error: FileError) -> Error {
-    let cause = match error {
-        FileError::Io(error) => error.into(),
-        FileError::Missing => Errno::NOENT.into(),
-        error => std::io::Error::other(format!("it {error}")),
-    };
-    Error::io(path)(cause)
+    Error::File { path: path.display().to_string(), error }
 }
 
 #[cfg(test)]
 mod tests {
     use std::fs::Permissions;
     use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+    use rustix::io::Errno;
 
     use super::*;
 

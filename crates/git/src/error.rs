@@ -55,6 +55,9 @@ pub enum Error {
         mount /proc for the service"
     )]
     Credential(io::Error),
+    /// Another git has locked a file of the repository, or moved a ref meanwhile.
+    #[error("another git works on the repository ({0}); try again when it has ended")]
+    Locked(String),
     /// Git rejects an operation on a work tree.
     #[error("{0}; check the arguments")]
     Rejected(String),
@@ -110,9 +113,14 @@ pub enum Error {
     /// A directory is protected, or the operating system refused an access.
     #[error(transparent)]
     Files(#[from] mc_files::Error),
-    /// A file can't be accessed.
-    #[error("the file or directory {0}")]
-    File(#[from] mc_files::FileError),
+    /// A file of a tree can't be accessed.
+    #[error("{path} {error}")]
+    File {
+        /// Path as the service knows it.
+        path: String,
+        /// Why.
+        error: mc_files::FileError,
+    },
 }
 
 impl Error {
@@ -126,7 +134,9 @@ impl Error {
 impl Classified for Error {
     fn kind(&self) -> ErrorKind {
         match self {
-            Self::Unreachable(_) | Self::Timeout(_) | Self::Cancelled => ErrorKind::Unavailable,
+            Self::Unreachable(_) | Self::Timeout(_) | Self::Cancelled | Self::Locked(_) => {
+                ErrorKind::Unavailable
+            }
             Self::GitNotFound(_)
             | Self::Credential(_)
             | Self::GitTooOld(_)
@@ -141,7 +151,7 @@ impl Classified for Error {
             | Self::InvalidRef(_)
             | Self::UnknownRef(_) => ErrorKind::Invalid,
             Self::Files(error) => error.kind(),
-            Self::File(error) => error.kind(),
+            Self::File { error, .. } => error.kind(),
         }
     }
 

@@ -13,8 +13,14 @@ use crate::{Error, Limits};
 pub(crate) const STEP_LIMIT: Duration = Duration::from_mins(5);
 /// Lock files that a killed git leaves in its directory. They are safe to delete while our own lock
 /// is held.
-const STALE_LOCKS: &[&str] =
-    &["index.lock", "shallow.lock", "HEAD.lock", "config.lock", "FETCH_HEAD.lock"];
+const STALE_LOCKS: &[&str] = &[
+    "index.lock",
+    "shallow.lock",
+    "HEAD.lock",
+    "config.lock",
+    "FETCH_HEAD.lock",
+    "packed-refs.lock",
+];
 
 /// Start of the name of a pack that git has not fetched completely.
 pub(crate) const INCOMPLETE_PACK: &str = "tmp_";
@@ -134,9 +140,10 @@ impl Update<'_> {
                 // A complete copy cannot be unshallowed; a plain fetch is enough then.
                 Err(_) => self.fetch(&[], &refs, cancel).await?,
             }
-            return commit(self.git, requested_ref, cancel)
-                .await
-                .map_err(|_| Error::UnknownRef(requested_ref.into()));
+            return commit(self.git, requested_ref, cancel).await.map_err(|error| match error {
+                Error::Unreachable(_) => Error::UnknownRef(requested_ref.into()),
+                error => error,
+            });
         }
         // An empty repository has no HEAD either.
         if failure.contains("couldn't find remote ref") {

@@ -31,7 +31,7 @@ pub use program::Credential;
 pub use refs::check_ref;
 pub use remote_ref::{State, is_empty_directory, state};
 pub use size::Limits;
-pub use work_tree::{Blame, Diff, Log, MAX_FILES, Push, Text, WorkTree, check_revision};
+pub use work_tree::{Blame, Diff, Log, MAX_FILES, Push, Text, Trial, WorkTree, check_revision};
 
 #[cfg(test)]
 mod tests;

@@ -65,6 +65,8 @@ pub(crate) struct Git {
     url: Option<Url>,
     /// Credential for `url`.
     credential: Option<Credential>,
+    /// Names and values of settings that a repository's configuration makes necessary.
+    overrides: Vec<(String, String)>,
     /// Index, in place of the repository's own.
     index: Option<PathBuf>,
     /// Git's own directory, if it is not in `directory`, which is then the work tree.
@@ -150,9 +152,9 @@ impl Git {
         Self { directory, ..self }
     }
 
-    /// Runs git as this user.
-    pub fn with_user(self, user: Option<UnprivilegedUser>) -> Self {
-        Self { user, ..self }
+    /// Overrides settings, whose names may have any character.
+    pub fn with_overrides(self, overrides: Vec<(String, String)>) -> Self {
+        Self { overrides, ..self }
     }
 
     /// Adds settings to those that were added before.
@@ -252,38 +254,39 @@ impl Git {
         limit: Duration,
         cancel: &CancellationToken,
     ) -> Result<String, Error> {
+        let mut output = Vec::new();
+        let keep = |chunk: &[u8]| output.extend_from_slice(chunk);
+        self.stream(arguments, Some(input), limit, cancel, keep).await?;
+        Ok(String::from_utf8_lossy(&output).trim().to_owned())
+    }
+
+    /// Runs git, with this standard input if there is one, and passes its output to `on_chunk` as
+    /// it arrives. The size of the output is not limited.
+    pub async fn stream(
+        &self,
+        arguments: &[&str],
+        input: Option<&[u8]>,
+        limit: Duration,
+        cancel: &CancellationToken,
+        on_chunk: impl FnMut(&[u8]),
+    ) -> Result<(), Error> {
         let mut command = self.command(arguments, limit);
-        command.stdin(Stdio::piped());
+        if input.is_some() {
+            command.stdin(Stdio::piped());
+        }
         let mut process = Process::start(command, self.user)?;
         let (stdout, stderr) = (process.0.stdout.take(), process.0.stderr.take());
         let stdin = process.0.stdin.take();
         let write = async {
-            let Some(mut stdin) = stdin else { return Ok(()) };
+            let Some((mut stdin, input)) = stdin.zip(input) else { return Ok(()) };
             match stdin.write_all(input).await {
                 // Its message says why git reads no more.
                 Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
                 written => written,
             }
         };
-        let reading = async { tokio::try_join!(read(stdout), read(stderr), write) };
-        let (is_success, (stdout, stderr, ())) =
-            self.wait_for_exit(process, reading, limit, cancel).await?;
-        if is_success { Ok(stdout.trim().to_owned()) } else { Err(self.failure(&stderr)) }
-    }
-
-    /// Runs git and passes its output to `on_chunk` as it arrives. The size of the output is not
-    /// limited.
-    pub async fn stream(
-        &self,
-        arguments: &[&str],
-        limit: Duration,
-        cancel: &CancellationToken,
-        on_chunk: impl FnMut(&[u8]),
-    ) -> Result<(), Error> {
-        let mut process = Process::start(self.command(arguments, limit), self.user)?;
-        let (stdout, stderr) = (process.0.stdout.take(), process.0.stderr.take());
-        let reading = async { tokio::try_join!(chunks(stdout, on_chunk), read(stderr)) };
-        let (is_success, ((), stderr)) =
+        let reading = async { tokio::try_join!(chunks(stdout, on_chunk), read(stderr), write) };
+        let (is_success, ((), stderr, ())) =
             self.wait_for_exit(process, reading, limit, cancel).await?;
         if is_success { Ok(()) } else { Err(self.failure(&stderr)) }
     }
@@ -297,7 +300,7 @@ impl Git {
         cancel: &CancellationToken,
         on_field: impl FnMut(&[u8]),
     ) -> Result<(), Error> {
-        self.stream(arguments, limit, cancel, split(on_field)).await
+        self.stream(arguments, None, limit, cancel, split(on_field)).await
     }
 
     /// Runs `git ls-remote` with these arguments.

@@ -1,30 +1,35 @@
 //! A work tree that is read and changed: that of a clone, or a checkout of this machine.
 //!
-//! Git runs no hook, filter, text conversion or diff program, and nothing leaves the machine. Files
-//! are read and written by handles, except by a stash, during which the caller must let nobody else
-//! change the tree. Paths have names separated by `/`, relative to the top of the tree.
+//! Git runs no hook, filter, text conversion, merge driver or diff program, and nothing but a push
+//! leaves the machine. Files are staged and restored by handles. Git itself reads the tree to find
+//! changes, and a stash lets it write files: meanwhile, the caller must let nobody else change the
+//! tree. Paths have names separated by `/`, relative to the top of the tree.
 
 mod change;
+mod overrides;
 mod push;
 mod query;
 mod revision;
+mod stash;
 mod trial;
 
 use std::path::{Path, PathBuf};
 
-use mc_files::Root;
+use mc_files::{ProtectedDirectories, Root, is_name_of_git};
 use mc_privileges::{UnprivilegedUser, is_root};
 use tokio_util::sync::CancellationToken;
 
 use crate::clone::{GIT_DIRECTORY, TREE};
+use crate::copy::file_failed;
 use crate::plumbing::{LIMIT, Plumbing};
 use crate::program::Git;
-use crate::{Error, Identity};
+use crate::{Error, Identity, Location, local};
 
 pub use change::MAX_FILES;
 pub use push::Push;
 pub use query::{Blame, Diff, Log, Text};
 pub use revision::check_revision;
+pub use trial::Trial;
 
 /// Maximum bytes of a file that git writes, such as a pack.
 const MAX_FILE_BYTES: u64 = 2 << 30;
@@ -48,7 +53,9 @@ impl WorkTree {
 
     /// Opens the work tree of an earlier [`crate::clone`] in `directory`.
     pub fn of_clone(directory: &Path) -> Result<Self, Error> {
-        let owner = Root::open(&directory.join(TREE))?.metadata("")?.owner;
+        let tree = directory.join(TREE);
+        let found = Root::open(&tree)?.metadata("");
+        let owner = found.map_err(|error| file_failed(&tree, error))?.owner;
         let users = [UnprivilegedUser::GIT, UnprivilegedUser::PRIVATE_GIT];
         let user = users.into_iter().find(|user| user.uid == owner);
         if is_root() && user.is_none() {
@@ -61,18 +68,31 @@ impl WorkTree {
         Ok(Self::beside(directory, user.filter(|_| is_root())))
     }
 
-    /// Opens a checkout of this machine at its top directory, as its owner.
-    pub async fn in_place(checkout: &Path, cancel: &CancellationToken) -> Result<Self, Error> {
+    /// Opens a checkout of this machine at its top directory, as its owner. One that is protected,
+    /// or whose repository leads into a protected directory, is rejected.
+    pub async fn in_place(
+        checkout: &Path,
+        protected: &ProtectedDirectories,
+        cancel: &CancellationToken,
+    ) -> Result<Self, Error> {
+        let location = Location::Directory(checkout.to_owned());
+        let protected = protected.snapshot()?;
+        protected.check(checkout)?;
+        local::check(&location, &protected, cancel).await?;
         let git = Git::as_owner(checkout)?.with_max_file_bytes(MAX_FILE_BYTES);
         let found =
             git.run(&["rev-parse", "--is-inside-work-tree", "--show-prefix"], LIMIT, cancel);
-        if !matches!(found.await.as_deref(), Ok("true")) {
-            return Err(Error::InvalidLocation(
-                "the directory is not the top of a checkout of git; give that directory".into(),
-            ));
+        match found.await {
+            Ok(found) if found == "true" => {}
+            Ok(_) | Err(Error::Unreachable(_)) => {
+                return Err(Error::InvalidLocation(
+                    "the directory is not the top of a checkout of git; give that directory".into(),
+                ));
+            }
+            Err(error) => return Err(error),
         }
-        let settings = without_filters(&git, cancel).await?;
-        let git = git.with_settings(settings);
+        let overrides = overrides::of(&git, cancel).await?;
+        let git = git.with_overrides(overrides);
         Ok(Self { git, path: checkout.to_owned(), is_of_clone: false })
     }
 
@@ -115,25 +135,6 @@ impl WorkTree {
     }
 }
 
-/// Returns settings that disable the filters of a checkout's configuration, such as that of Git
-/// LFS: git would run their programs to compare files.
-async fn without_filters(git: &Git, cancel: &CancellationToken) -> Result<Vec<String>, Error> {
-    let names = ["config", "--local", "--includes", "--name-only", "--get-regexp", r"^filter\."];
-    let listed = match git.run(&names, LIMIT, cancel).await {
-        Ok(listed) => listed,
-        // There is none.
-        Err(Error::Unreachable(_)) => String::new(),
-        Err(error) => return Err(error),
-    };
-    let filters = listed.lines().filter_map(|name| name.rsplit_once('.')).map(|(filter, _)| filter);
-    Ok(filters
-        .flat_map(|filter| {
-            let programs = ["clean", "smudge", "process"].map(|key| format!("{filter}.{key}="));
-            programs.into_iter().chain([format!("{filter}.required=false")])
-        })
-        .collect())
-}
-
 /// Returns the error of an operation that git rejects. Git was asked for nothing that a later
 /// attempt could reach.
 fn rejected(error: Error) -> Error {
@@ -145,9 +146,8 @@ fn rejected(error: Error) -> Error {
 
 /// Checks that a path is one below the tree, and not in git's directory.
 pub(crate) fn check_path(path: &str) -> Result<(), Error> {
-    let is_bad = |part: &str| {
-        matches!(part, "" | "." | "..") || part.contains('\0') || part.eq_ignore_ascii_case(".git")
-    };
+    let is_bad =
+        |part: &str| matches!(part, "" | "." | "..") || part.contains('\0') || is_name_of_git(part);
     if path.split('/').any(is_bad) {
         return Err(Error::Rejected(format!(
             "\"{path}\" is not a path below the tree; write names separated by \"/\", without \

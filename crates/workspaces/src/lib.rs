@@ -1,6 +1,5 @@
 #![doc = include_str!("../README.md")]
 
-pub mod disk;
 mod error;
 pub mod find;
 pub mod grep;

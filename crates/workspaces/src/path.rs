@@ -1,6 +1,8 @@
 //! Paths that a model gives. A workspace has the same root for every tool and in the sandbox of
 //! commands, wherever it is on the disk.
 
+use mc_files::is_name_of_git;
+
 use crate::Error;
 
 #[cfg(test)]
@@ -39,7 +41,7 @@ pub fn resolve(cwd: &str, path: &str) -> Result<String, Error> {
             name => names.push(name),
         }
     }
-    if names.iter().any(|name| is_of_git(name)) {
+    if names.iter().any(|name| is_name_of_git(name)) {
         return Err(Error::PathOfGit(path.to_owned()));
     }
     Ok(names.join("/"))
@@ -48,16 +50,4 @@ pub fn resolve(cwd: &str, path: &str) -> Result<String, Error> {
 /// Returns a path from the root as a model knows it.
 pub fn display(path: &str) -> String {
     if path.is_empty() { ROOT.to_owned() } else { format!("{ROOT}/{path}") }
-}
-
-/// Returns whether this is the name of git's directory, also on file systems that ignore case or
-/// characters without width.
-pub fn is_of_git(name: &str) -> bool {
-    let is_visible = |c: &char| {
-        !matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
-            | '\u{feff}')
-    };
-    let name: String = name.chars().filter(is_visible).collect();
-    let name = name.trim_end_matches(['.', ' ']);
-    name.eq_ignore_ascii_case(".git") || name.eq_ignore_ascii_case("git~1")
 }

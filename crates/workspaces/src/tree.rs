@@ -2,10 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use mc_files::{FileKind, Metadata, Root};
+use mc_files::{FileError, FileKind, Metadata, Root, is_name_of_git};
 
 use crate::Error;
-use crate::path::is_of_git;
 
 /// Maximum number of entries that one call visits.
 pub(crate) const MAX_ENTRIES: usize = 400_000;
@@ -41,7 +40,8 @@ pub(crate) fn walk(
     let mut visited = 0;
     let mut is_complete = true;
     // The last one is visited first.
-    let mut todo = list(root, start, 0).map_err(Error::at(start))?;
+    let (mut todo, is_listed) = list(root, start, 0).map_err(Error::at(start))?;
+    is_complete &= is_listed;
     while let Some(next) = todo.pop() {
         visited += 1;
         if visited > MAX_ENTRIES || started.elapsed() > MAX_TIME {
@@ -52,7 +52,10 @@ pub(crate) fn walk(
             Visit::Stop => return Ok(false),
             Visit::Next if next.metadata.kind == FileKind::Directory => {
                 match list(root, &next.path, next.depth + 1) {
-                    Ok(entries) => todo.extend(entries),
+                    Ok((entries, is_listed)) => {
+                        todo.extend(entries);
+                        is_complete &= is_listed;
+                    }
                     // Somebody else may have deleted it.
                     Err(_) => is_complete = false,
                 }
@@ -69,15 +72,15 @@ struct Next {
     metadata: Metadata,
 }
 
-/// Lists a directory, in reverse order of the names.
-fn list(root: &Root, directory: &str, depth: usize) -> Result<Vec<Next>, mc_files::FileError> {
+/// Lists a directory, in reverse order of the names. Returns whether all entries are listed.
+fn list(root: &Root, directory: &str, depth: usize) -> Result<(Vec<Next>, bool), FileError> {
     let listing = root.list(directory)?;
     let mut entries: Vec<Next> = listing
         .entries
         .into_iter()
         .filter_map(|entry| {
             let (name, metadata) = (entry.name.into_string().ok()?, entry.metadata?);
-            if is_of_git(&name) {
+            if is_name_of_git(&name) {
                 return None;
             }
             let path = if directory.is_empty() { name } else { format!("{directory}/{name}") };
@@ -85,5 +88,5 @@ fn list(root: &Root, directory: &str, depth: usize) -> Result<Vec<Next>, mc_file
         })
         .collect();
     entries.sort_by(|a, b| b.path.cmp(&a.path));
-    Ok(entries)
+    Ok((entries, listing.is_complete))
 }

@@ -5,7 +5,7 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 
 use mc_files::{FileKind, Root};
-use mc_workspaces::{Error, disk, find, grep, inspect};
+use mc_workspaces::{Error, find, grep, inspect};
 use tempfile::TempDir;
 
 fn write(root: &Path, path: &str, content: &str) {
@@ -144,14 +144,4 @@ fn lines_are_found_in_text_files_only() {
     }
     let link = grep::grep(&root(&tree), grep::Query { path: "out/secret.rs", ..query });
     assert!(link.is_err(), "no link is followed");
-}
-
-#[test]
-fn the_disk_that_a_tree_takes_is_counted() {
-    let (tree, _outside) = tree();
-    let before = disk::usage(&root(&tree), "").expect("a tree");
-    assert_eq!((before.files, before.is_partial), (10, false), "nine files and a link");
-    write(tree.path(), "large.txt", &"x".repeat(1 << 20));
-    let after = disk::usage(&root(&tree), "").expect("a tree");
-    assert!(after.bytes >= before.bytes + (1 << 20), "{before:?} {after:?}");
 }

@@ -1,14 +1,16 @@
 //! The credential of a fetch or push, which only git and its children can read.
 //!
 //! Git asks the program of `GIT_ASKPASS` for the password. This is a shell script in memory that
-//! prints it. Only the processes of one git have a descriptor of the script, so the password is in
-//! no argument, URL, configuration, environment variable or file of the disk.
+//! prints it. Only the processes of one git have a descriptor of the script, and other processes of
+//! the same user can open it by them. So the password is in no argument, URL, configuration,
+//! environment variable or file of the disk.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Write as _};
 use std::os::fd::{AsRawFd as _, OwnedFd};
 
 use rustix::fs::{MemfdFlags, Mode, OFlags, fchmod, memfd_create, open};
+use rustix::io::Errno;
 use secrecy::{ExposeSecret as _, SecretString};
 
 /// Redirections that make the standard input of a program its descriptor 4.
@@ -38,7 +40,11 @@ impl Credential {
         if secret.contains(['\n', '\r', '\0']) {
             return Err(io::Error::new(ErrorKind::InvalidInput, "a password has several lines"));
         }
-        let memory = memfd_create("askpass", MemfdFlags::CLOEXEC)?;
+        let memory = match memfd_create("askpass", MemfdFlags::CLOEXEC | MemfdFlags::EXEC) {
+            // Before Linux 6.3, every such file can be executed.
+            Err(Errno::INVAL) => memfd_create("askpass", MemfdFlags::CLOEXEC)?,
+            memory => memory?,
+        };
         let quoted = secret.replace('\'', r"'\''");
         let mut writer = File::from(memory);
         writeln!(writer, "#!/bin/sh\nprintf '%s\\n' '{quoted}'")?;

@@ -37,13 +37,10 @@ pub(super) const SETTINGS: &[&str] = &[
 /// If it were not set, git would read them in the home directory of the service's user.
 pub(super) const NO_HOME: &str = "/dev/null";
 
-/// Environment variables that would change the behavior of git.
-const REMOVED_VARIABLES: &str = "
-    GIT_ALTERNATE_OBJECT_DIRECTORIES GIT_ASKPASS GIT_COMMON_DIR GIT_CONFIG GIT_CONFIG_COUNT
-    GIT_CONFIG_PARAMETERS GIT_DIR GIT_EXEC_PATH GIT_EXTERNAL_DIFF GIT_INDEX_FILE GIT_NAMESPACE
-    GIT_OBJECT_DIRECTORY GIT_PROXY_COMMAND GIT_SSH GIT_TEMPLATE_DIR GIT_WORK_TREE SSH_ASKPASS
-    SUDO_UID
-";
+/// Environment variables, besides all of git's own, that would change the behavior of git.
+const REMOVED_VARIABLES: [&str; 2] = ["SSH_ASKPASS", "SUDO_UID"];
+/// Start of the names of git's own variables.
+const OF_GIT: &str = "GIT_";
 
 /// Environment variables that git gets if it runs as another user. Other variables may contain
 /// secrets of the service, such as the password of its database or credentials of connectors.
@@ -82,13 +79,26 @@ impl Git {
         if let Some(index) = &self.index {
             command.env("GIT_INDEX_FILE", index);
         }
+        // Unlike `-c`, this way allows any character in a name.
+        command.env("GIT_CONFIG_COUNT", self.overrides.len().to_string());
+        for (number, (name, value)) in self.overrides.iter().enumerate() {
+            command.env(format!("GIT_CONFIG_KEY_{number}"), name);
+            command.env(format!("GIT_CONFIG_VALUE_{number}"), value);
+        }
     }
 }
 
 /// Removes the environment variables that would change the behavior of git, or of a program that it
 /// is connected to.
 pub(super) fn remove_variables(command: &mut Command) {
-    for name in REMOVED_VARIABLES.split_whitespace() {
+    let allowed = || ALLOWED_VARIABLES.split_whitespace();
+    for (name, _) in std::env::vars_os() {
+        let is_of_git = name.to_str().is_some_and(|name| name.starts_with(OF_GIT));
+        if is_of_git && !allowed().any(|allowed| name == allowed) {
+            command.env_remove(name);
+        }
+    }
+    for name in REMOVED_VARIABLES {
         command.env_remove(name);
     }
 }

@@ -5,6 +5,7 @@ use crate::Error;
 /// Messages of git, ssh and common hosts for a repository that does not exist or is not accessible.
 /// Errors of the network or the server are not included.
 const NOT_FOUND_MESSAGES: &[&str] = &[
+    "the requested url returned error: 403",
     "authentication failed for",
     "could not read password for",
     "could not read username for",
@@ -15,6 +16,13 @@ const NOT_FOUND_MESSAGES: &[&str] = &[
     "repository not found",
 ];
 
+/// Message of git for a server whose repository has other names of objects.
+const MISMATCHED: &str = "mismatched algorithms";
+/// Parts of the message of git for a file that another git has locked.
+const LOCKED: (&str, &str) = ("Unable to create '", ".lock'");
+/// Message of git for a ref that another git has locked, or has moved.
+const REF_LOCKED: &str = "cannot lock ref";
+
 /// Message of git for a redirect that it did not follow.
 const REDIRECTED: &str = "The requested URL returned error: 30";
 
@@ -23,6 +31,16 @@ pub(crate) fn failure(stderr: &str) -> Error {
     let lines = || stderr.lines().map(str::trim);
     if lines().any(|line| line.starts_with("fatal:") && line.contains(REDIRECTED)) {
         return Error::Redirected;
+    }
+    if stderr.contains(MISMATCHED) {
+        return Error::InvalidLocation(
+            "the repository names its objects by SHA-256, which the service does not support; \
+             give a repository with SHA-1"
+                .into(),
+        );
+    }
+    if stderr.contains(LOCKED.0) && stderr.contains(LOCKED.1) || stderr.contains(REF_LOCKED) {
+        return Error::Locked(reason(stderr));
     }
     // The line of git names the repository; the lines of the host before it often do not.
     let fatal = lines().filter(|line| line.starts_with("fatal:"));

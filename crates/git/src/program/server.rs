@@ -27,6 +27,8 @@ use crate::location::file_path;
 
 /// Remote of a git that is connected to a server: the descriptor that [`limits::CONNECTION`] opens.
 pub(super) const REMOTE: &str = "fd::3";
+/// Error of a push to a repository on this disk.
+const NO_PUSH: &str = "a repository on this disk is not pushed to; give an https or ssh URL";
 /// Time for a server to exit after its connection was closed.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -62,9 +64,11 @@ impl Server {
     /// Starts the server of a repository, which ends soon after the time `limit`. Returns it with
     /// the other end of its connection.
     pub fn start(service: Service, url: &Url, limit: Duration) -> Result<(Self, OwnedFd), Error> {
-        let (command, user) = match url.scheme() {
-            "ssh" => (ssh(service, url, limit), None),
-            _ => on_this_disk(service, &file_path(url)?, limit)?,
+        let (command, user) = match (url.scheme(), service) {
+            ("ssh", _) => (ssh(service, url, limit), None),
+            (_, Service::Fetch) => upload_pack(&file_path(url)?, limit)?,
+            // A push would run programs that the configuration of that repository names.
+            (_, Service::Push) => return Err(Error::InvalidLocation(NO_PUSH.into())),
         };
         Self::run(command, user)
     }
@@ -140,11 +144,7 @@ fn decode(part: &str) -> OsString {
 
 /// Returns the command that serves a repository on this disk, and its user: the one that can change
 /// the repository, and so could attack the git that reads it.
-fn on_this_disk(
-    service: Service,
-    path: &Path,
-    limit: Duration,
-) -> Result<(Command, Option<UnprivilegedUser>), Error> {
+fn upload_pack(path: &Path, limit: Duration) -> Result<(Command, Option<UnprivilegedUser>), Error> {
     let _raised = raise_privileges();
     let found = git_directory(path)?;
     let (directory, user) = UnprivilegedUser::reader_of(&found).map_err(Error::io(&found))?;
@@ -155,10 +155,7 @@ fn on_this_disk(
         return Err(closed_directory(user, path, &closed));
     }
     let git = Git { user, ..Git::in_directory(Path::new("/")) };
-    let mut command = git.command(&[service.program()], limit);
-    if service == Service::Fetch {
-        command.arg("--strict");
-    }
+    let mut command = git.command(&["upload-pack", "--strict"], limit);
     command.arg(directory);
     Ok((command, user))
 }

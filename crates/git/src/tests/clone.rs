@@ -63,12 +63,14 @@ async fn clone_over_smart_http_has_a_tree_without_git() {
     let shallow = cloned.work_tree.log(log(9), 1_000, &cancel).await.expect("a log");
     assert_eq!(String::from_utf8_lossy(&shallow.bytes).matches("commit ").count(), 1);
 
-    // Another call moves the same clone, and fetches its history.
-    let again = |request: &mut CloneRequest<'_>| {
+    let again = clone_served(directory.path(), &url, |_| {}).await;
+    assert!(matches!(again, Err(Error::Rejected(_))), "it may have been changed: {again:?}");
+    let directory = workspace();
+    let full = |request: &mut CloneRequest<'_>| {
         request.requested_ref = "one";
         request.depth = Depth::Full;
     };
-    let cloned = clone_served(directory.path(), &url, again).await.expect("a clone");
+    let cloned = clone_served(directory.path(), &url, full).await.expect("a clone");
     assert_eq!((cloned.commit, cloned.git_ref), (one.clone(), "one".to_owned()));
     let opened = WorkTree::of_clone(directory.path()).expect("a work tree");
     assert_eq!(opened.user(), cloned.work_tree.user());
@@ -116,7 +118,7 @@ async fn a_credential_reaches_the_host_and_no_argument_or_file() {
         assert!(!has_secret, "{}", file.display());
     }
     let two_lines = |request: &mut CloneRequest<'_>| request.credential = Some(credential("a\nb"));
-    let refused = clone_served(directory.path(), &url, two_lines).await;
+    let refused = clone_served(workspace().path(), &url, two_lines).await;
     assert!(matches!(refused, Err(Error::Credential(_))), "{refused:?}");
 }
 

@@ -91,7 +91,7 @@ async fn link_leads_to_no_other_directory() {
     std::os::unix::fs::symlink(outside.path(), root.path().join("system_prompts")).expect("link");
     give_away(root.path());
     let error = commit(root.path(), "version: 8\n").await.expect_err("a link");
-    assert!(error.to_string().contains("system_prompts/shop.yaml cannot be read or"), "{error}");
+    assert!(error.to_string().contains("is a symbolic link, or is below one"), "{error}");
     assert_eq!(fs::read_dir(outside.path()).expect("directory").count(), 0);
 
     let root = checkout();

@@ -3,11 +3,13 @@
 use std::os::unix::fs::symlink;
 
 use super::clone::workspace;
+use super::privileges::served_repository;
 use super::*;
+use crate::clone::clone_url;
 
 /// A clone with two commits, and a checkout with the same content.
 struct Fixture {
-    directory: tempfile::TempDir,
+    _directory: tempfile::TempDir,
     cancel: CancellationToken,
     clone: WorkTree,
 }
@@ -19,6 +21,11 @@ impl Fixture {
     async fn new() -> Self {
         let source = tempfile::tempdir().expect("directory");
         repository(source.path());
+        Self::of(&source).await
+    }
+
+    /// Clones a repository of this disk.
+    async fn of(source: &tempfile::TempDir) -> Self {
         let directory = workspace();
         let origin = parse(source.path().to_str().expect("UTF-8")).expect("a location");
         let (protected, cancel) = (ProtectedDirectories::default(), CancellationToken::new());
@@ -33,7 +40,7 @@ impl Fixture {
             time: TIMEOUT,
         };
         let cloned = crate::clone(directory.path(), request, &cancel).await.expect("a clone");
-        Self { directory, cancel, clone: cloned.work_tree }
+        Self { _directory: directory, cancel, clone: cloned.work_tree }
     }
 
     /// Writes a file as a tool would.
@@ -85,13 +92,18 @@ async fn changes_are_shown_staged_and_committed() {
     assert!(empty.to_string().contains("nothing is staged"), "{empty}");
     tree.commit(" \n", &AUTHOR(), cancel).await.expect_err("an empty message");
     let log = Log { max_count: 1, ..Log::default() };
-    let log = text_of(tree.log(log, 10_000, cancel).await);
-    assert!(log.contains("Author: Ann x <ann@example.org>\n"), "{log}");
-    assert!(log.contains("Add b") && log.contains("lib/é b.txt"), "{log}");
+    let shown = text_of(tree.log(log, 10_000, cancel).await);
+    assert!(shown.contains("Author: Ann x <ann@example.org>\n"), "{shown}");
+    assert!(shown.contains("Add b") && shown.contains("lib/é b.txt"), "{shown}");
     let shown = text_of(tree.show(&commit, None, 10_000, cancel).await);
     assert!(shown.contains("+three"), "{shown}");
     let old = text_of(tree.show(&before, Some("lib/a.txt"), 10_000, cancel).await);
     assert_eq!(old, "two");
+    let blame = Blame { path: "lib/a.txt", revision: Some(&before), lines: None };
+    assert!(text_of(tree.blame(blame, 10_000, cancel).await).contains("two"));
+    // A file of the name of a revision makes no argument ambiguous.
+    fixture.write("HEAD", "text\n");
+    assert!(text_of(tree.log(log, 10_000, cancel).await).contains("Add b"));
     let blame = Blame { path: "lib/a.txt", revision: None, lines: Some((1, 1)) };
     let blame = text_of(tree.blame(blame, 10_000, cancel).await);
     assert!(blame.contains("Ann x") && blame.contains("three"), "{blame}");
@@ -105,7 +117,8 @@ async fn changes_are_stashed_and_restored() {
     let (tree, cancel) = (&fixture.clone, &fixture.cancel);
     fixture.write("lib/a.txt", "three\n");
     fixture.write("new.txt", "new\n");
-    tree.stash("work\nmore", &AUTHOR(), cancel).await.expect("stashed");
+    assert!(tree.stash("work\nmore", &AUTHOR(), cancel).await.expect("stashed"));
+    assert!(!tree.stash("nothing", &AUTHOR(), cancel).await.expect("no changes"));
     assert_eq!(fixture.read("lib/a.txt"), "two");
     let stashes = text_of(tree.stashes(1_000, cancel).await);
     assert!(stashes.contains("stash@{0}: On") && stashes.contains("work"), "{stashes}");
@@ -147,6 +160,9 @@ async fn a_deleted_file_and_a_link_are_staged_as_such() {
     assert_eq!(staged.matches("new file mode 120000").count(), 2, "{staged}");
     let inside = tree.add(&["lib/out/secret"], cancel).await;
     assert!(!matches!(inside, Ok(1..)), "{inside:?}");
+    let leaked =
+        tree.blame(Blame { path: "lib/out/secret", revision: None, lines: None }, 1_000, cancel);
+    assert!(matches!(leaked.await, Err(Error::File { .. })));
     let restored = tree.restore(None, &["link"], cancel).await.expect_err("a link");
     assert!(restored.to_string().contains("symbolic link"), "{restored}");
 }
@@ -185,8 +201,7 @@ async fn output_is_cut_at_its_limit_and_its_length_is_told() {
     let fixture = Fixture::new().await;
     fixture.write("lib/a.txt", &"line\n".repeat(100_000));
     let diff = fixture.clone.diff(Diff::default(), 1_000, &fixture.cancel).await.expect("a diff");
-    assert_eq!(diff.bytes.len(), 1_000);
-    assert!(diff.total_bytes > 500_000, "{}", diff.total_bytes);
+    assert_eq!((diff.bytes.len(), diff.is_cut), (1_000, true));
 }
 
 /// What a repository and its owner's configuration could make git run.
@@ -209,6 +224,7 @@ const HOSTILE_SETTINGS: &[&str] = &[
     "core.askPass",
     "trailer.x.command",
     "alias.status",
+    "merge.x.driver",
 ];
 
 #[tokio::test]
@@ -223,7 +239,17 @@ async fn no_program_of_a_checkout_runs() {
         git(path, &["config", setting, &touch]);
     }
     git(path, &["config", "filter.x.required", "true"]);
-    fs::write(path.join(".gitattributes"), "* filter=x diff=x\n").expect("file");
+    for setting in ["filter.a=b.clean", "filter.a=b.smudge"] {
+        git(path, &["config", setting, &touch]);
+    }
+    git(path, &["config", "format.pretty", "%H %G?"]);
+    git(path, &["config", "extensions.worktreeConfig", "true"]);
+    git(path, &["config", "--worktree", "filter.w.clean", &touch]);
+    let attributes = "* filter=x diff=x merge=x\n*.b filter=a=b\n*.w filter=w\n";
+    fs::write(path.join(".gitattributes"), attributes).expect("file");
+    for name in ["one.b", "one.w"] {
+        fs::write(path.join(name), "text\n").expect("file");
+    }
     for hook in ["pre-commit", "post-commit", "reference-transaction", "post-index-change"] {
         let hook = path.join(".git/hooks").join(hook);
         fs::create_dir_all(hook.parent().expect("hooks")).expect("directory");
@@ -237,7 +263,8 @@ async fn no_program_of_a_checkout_runs() {
         }
     }
     let cancel = CancellationToken::new();
-    let tree = WorkTree::in_place(path, &cancel).await.expect("a checkout");
+    let protected = ProtectedDirectories::default();
+    let tree = WorkTree::in_place(path, &protected, &cancel).await.expect("a checkout");
     let status = text_of(tree.status(10_000, &cancel).await);
     assert!(status.contains(" M lib/a.txt"), "{status}");
     assert!(text_of(tree.diff(Diff::default(), 10_000, &cancel).await).contains("+three"));
@@ -248,10 +275,20 @@ async fn no_program_of_a_checkout_runs() {
     text_of(tree.blame(blame, 10_000, &cancel).await);
     tree.add(&[], &cancel).await.expect("staged");
     tree.commit("three", &AUTHOR(), &cancel).await.expect("a commit");
-    fs::write(path.join("lib/a.txt"), "four\n").expect("file");
-    tree.stash("four", &AUTHOR(), &cancel).await.expect("stashed");
-    tree.unstash(&AUTHOR(), &cancel).await.expect("applied");
-    tree.restore(None, &["lib"], &cancel).await.expect("restored");
+    let lines = "a\nb\nc\nd\ne\nf\n";
+    fs::write(path.join("lib/a.txt"), lines).expect("file");
+    tree.add(&["lib"], &cancel).await.expect("staged");
+    tree.commit("lines", &AUTHOR(), &cancel).await.expect("a commit");
+    // The entry of the stash is merged with a commit after it.
+    fs::write(path.join("lib/a.txt"), lines.replace('a', "first")).expect("file");
+    tree.stash("first", &AUTHOR(), &cancel).await.expect("stashed");
+    fs::write(path.join("lib/a.txt"), lines.replace('f', "last")).expect("file");
+    tree.add(&["lib"], &cancel).await.expect("staged");
+    tree.commit("last", &AUTHOR(), &cancel).await.expect("a commit");
+    tree.unstash(&AUTHOR(), &cancel).await.expect("merged");
+    let merged = fs::read_to_string(path.join("lib/a.txt")).expect("a file");
+    assert!(merged.starts_with("first\n") && merged.ends_with("last\n"), "{merged}");
+    tree.restore(Some("HEAD~2"), &["lib"], &cancel).await.expect("restored");
     assert!(!marker.path().join("ran").exists(), "a program of the repository ran");
     assert_eq!(fs::read_to_string(path.join("lib/a.txt")).expect("a file"), "three\n");
 }
@@ -270,44 +307,122 @@ fn below(directory: &Path) -> Vec<PathBuf> {
 
 #[tokio::test]
 async fn a_commit_is_pushed_to_a_branch_that_nobody_moved() {
-    let fixture = Fixture::new().await;
+    let served = tempfile::tempdir().expect("directory");
+    let (path, url) = served_repository(served.path()).await;
+    git(&path, &["config", "http.receivepack", "true"]);
+    let directory = workspace();
+    let (protected, cancel) = (ProtectedDirectories::default(), CancellationToken::new());
+    let origin = parse(url.as_str()).expect("a location");
+    let request = CloneRequest {
+        origin: &origin,
+        requested_ref: "",
+        depth: Depth::Full,
+        access: NetworkAccess::Anywhere,
+        protected: &protected,
+        credential: None,
+        limits: Limits::default(),
+        time: TIMEOUT,
+    };
+    let cloned = clone_url(directory.path(), &url, local_settings(), request, &cancel).await;
+    let Cloned { work_tree: tree, commit: first, .. } = cloned.expect("a clone");
+    let push = async |commit: &str, expected: Option<&str>| {
+        let push = Push { url: &url, commit, branch: "topic", expected };
+        tree.push_to(push, local_settings(), None, &cancel).await
+    };
+    push(&first, None).await.expect("a new branch");
+    tree.root().expect("a tree").replace("b.txt", b"b\n", 0o644).expect("a file");
+    tree.add(&[], &cancel).await.expect("staged");
+    let second = tree.commit("b", &AUTHOR(), &cancel).await.expect("a commit");
+    let stale = push(&second, None).await.expect_err("the branch exists");
+    assert!(matches!(stale, Error::Rejected(_)), "{stale}");
+    push(&second, Some(&first)).await.expect("moved");
+    push(&second, Some(&first)).await.expect("a repeated request");
+    let stale = push(&first, Some(&first)).await.expect_err("moved meanwhile");
+    assert!(matches!(stale, Error::Rejected(_)), "{stale}");
+    assert_eq!(git(&path, &["rev-parse", "refs/heads/topic"]), second);
+    let disk = Url::from_file_path(&path).expect("a URL");
+    let push = Push { url: &disk, commit: &second, branch: "topic", expected: None };
+    let refused = tree.push(push, NetworkAccess::Anywhere, None, &cancel).await;
+    assert!(matches!(refused, Err(Error::InvalidLocation(_))), "{refused:?}");
+}
+
+/// A stash makes git run another git in each submodule, with the configuration there.
+#[tokio::test]
+async fn no_git_runs_in_a_nested_repository() {
+    let source = tempfile::tempdir().expect("directory");
+    repository(source.path());
+    let nested = tempfile::tempdir().expect("directory");
+    let [_, head] = repository(nested.path());
+    let submodule = format!("160000,{head},x");
+    git(source.path(), &["update-index", "--add", "--cacheinfo", &submodule]);
+    git(source.path(), &["commit", "--quiet", "-m", "a submodule"]);
+    let fixture = Fixture::of(&source).await;
     let (tree, cancel) = (&fixture.clone, &fixture.cancel);
-    let bare = tempfile::tempdir().expect("directory");
-    git(bare.path(), &["init", "--quiet", "--bare"]);
+    let marker = tempfile::tempdir().expect("directory");
+    fs::set_permissions(marker.path(), std::fs::Permissions::from_mode(0o777)).expect("mode");
+    let touch = format!("touch {}/ran; cat", marker.path().display());
+    git(nested.path(), &["config", "filter.x.clean", &touch]);
+    fs::write(nested.path().join(".gitattributes"), "* filter=x\n").expect("file");
+    fs::write(nested.path().join("lib/a.txt"), "changed\n").expect("file");
+    let copied = Command::new("cp")
+        .arg("-r")
+        .arg(format!("{}/.", nested.path().display()))
+        .arg(tree.path().join("x"))
+        .status()
+        .expect("cp");
+    assert!(copied.success());
     if let Some(user) = tree.user() {
-        for path in [bare.path().to_owned()].into_iter().chain(below(bare.path())) {
+        for path in [tree.path().join("x")].into_iter().chain(below(&tree.path().join("x"))) {
             std::os::unix::fs::lchown(path, Some(user.uid), Some(user.gid)).expect("an owner");
         }
     }
-    let url = Url::from_file_path(bare.path()).expect("a URL");
-    let first = tree.head(cancel).await.expect("a head").expect("a commit");
-    let push = |commit: String, expected: Option<String>| {
-        let url = url.clone();
-        async move {
-            let push =
-                Push { url: &url, commit: &commit, branch: "topic", expected: expected.as_deref() };
-            tree.push(push, NetworkAccess::Anywhere, None, cancel).await
-        }
-    };
-    push(first.clone(), None).await.expect("a new branch");
-    fixture.write("b.txt", "b\n");
+    fixture.write("lib/a.txt", "three\n");
+    fixture.status().await;
+    fixture.diff(Diff::default()).await;
     tree.add(&[], cancel).await.expect("staged");
-    let second = tree.commit("b", &AUTHOR(), cancel).await.expect("a commit");
-    let stale = push(second.clone(), None).await.expect_err("the branch exists");
-    assert!(matches!(stale, Error::Rejected(_)), "{stale}");
-    push(second.clone(), Some(first.clone())).await.expect("moved");
-    push(second.clone(), Some(first.clone())).await.expect("a repeated request");
-    let stale = push(first.clone(), Some(first)).await.expect_err("moved meanwhile");
-    assert!(matches!(stale, Error::Rejected(_)), "{stale}");
-    let pushed = Command::new("git")
-        .arg("-C")
-        .arg(bare.path())
-        .args(["-c", "safe.directory=*"])
-        .args(["rev-parse", "refs/heads/topic"])
-        .output()
-        .expect("git");
-    assert_eq!(String::from_utf8_lossy(&pushed.stdout).trim(), second);
-    assert!(fixture.directory.path().exists());
+    let refused = tree.stash("work", &AUTHOR(), cancel).await.expect_err("a submodule");
+    assert!(refused.to_string().contains("submodules"), "{refused}");
+    assert!(!marker.path().join("ran").exists(), "a program of the nested repository ran");
+}
+
+#[tokio::test]
+async fn conflict_of_the_stash_names_its_files() {
+    let fixture = Fixture::new().await;
+    let (tree, cancel) = (&fixture.clone, &fixture.cancel);
+    fixture.write("lib/a.txt", "three\n");
+    tree.stash("three", &AUTHOR(), cancel).await.expect("stashed");
+    fixture.write("lib/a.txt", "four\n");
+    tree.add(&[], cancel).await.expect("staged");
+    tree.commit("four", &AUTHOR(), cancel).await.expect("a commit");
+    let conflict = tree.unstash(&AUTHOR(), cancel).await.expect_err("a conflict");
+    assert!(conflict.to_string().contains("conflicts with lib/a.txt"), "{conflict}");
+    let unmerged = tree.restore(None, &["lib"], cancel).await.expect_err("three versions");
+    assert!(unmerged.to_string().contains("conflict"), "{unmerged}");
+    tree.restore(Some("HEAD"), &["lib"], cancel).await.expect("restored");
+    assert_eq!(fixture.read("lib/a.txt"), "four\n");
+}
+
+#[tokio::test]
+async fn a_file_that_became_a_directory_or_a_link_is_staged() {
+    let fixture = Fixture::new().await;
+    let (tree, cancel) = (&fixture.clone, &fixture.cancel);
+    tree.root().expect("a tree").remove("lib/a.txt").expect("deleted");
+    fixture.write("lib/a.txt/b", "b\n");
+    assert_eq!(tree.add(&[], cancel).await.expect("staged"), 2);
+    tree.commit("a directory", &AUTHOR(), cancel).await.expect("a commit");
+    let root = tree.root().expect("a tree");
+    root.remove("lib/a.txt/b").expect("deleted");
+    for directory in ["lib/a.txt", "lib"] {
+        fs::remove_dir(tree.path().join(directory)).expect("deleted");
+    }
+    symlink("/etc", tree.path().join("lib")).expect("link");
+    if let Some(user) = tree.user() {
+        std::os::unix::fs::lchown(tree.path().join("lib"), Some(user.uid), Some(user.gid))
+            .expect("an owner");
+    }
+    assert_eq!(tree.add(&[], cancel).await.expect("staged"), 2);
+    let staged = fixture.diff(Diff { is_staged: true, ..Diff::default() }).await;
+    assert!(staged.contains("deleted file") && staged.contains("new file mode 120000"), "{staged}");
 }
 
 #[tokio::test]

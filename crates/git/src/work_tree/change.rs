@@ -1,6 +1,6 @@
 //! Changes of a work tree and its repository.
 
-use std::io::Read as _;
+use std::path::Path;
 use std::sync::Arc;
 
 use mc_files::{FileError, FileKind, Root};
@@ -15,6 +15,8 @@ use crate::{Error, Limits};
 pub const MAX_FILES: usize = 1_000;
 /// Maximum size of a file that is staged or restored, in bytes.
 const MAX_FILE_BYTES: u64 = 32 << 20;
+/// Maximum size of all files that one operation restores, in bytes.
+const MAX_RESTORED_BYTES: u64 = 256 << 20;
 
 /// A file of the tree, as it will be committed.
 enum Found {
@@ -81,38 +83,31 @@ impl WorkTree {
         cancel: &CancellationToken,
     ) -> Result<usize, Error> {
         let files = self.files_of(revision, paths, cancel).await?;
-        let root = self.root()?;
+        let root = Arc::new(self.root()?);
         let count = files.len();
-        for (mode, sha, path) in files {
+        let mut capacity = MAX_RESTORED_BYTES;
+        for StoredFile { mode, sha, path } in files {
+            let size = self.size_of(&sha, cancel).await?;
+            capacity =
+                capacity.checked_sub(size).filter(|_| size <= MAX_FILE_BYTES).ok_or_else(|| {
+                    Error::Rejected(format!("{path} is too large to be restored, or all files are"))
+                })?;
             let mut content = Vec::new();
             let blob = ["cat-file", "blob", sha.as_str()];
             let read = |chunk: &[u8]| content.extend_from_slice(chunk);
-            self.git.stream(&blob, LIMIT, cancel, read).await.map_err(rejected)?;
-            write(&root, &path, &content, mode)?;
+            self.git.stream(&blob, None, LIMIT, cancel, read).await.map_err(rejected)?;
+            let root = Arc::clone(&root);
+            let write = move || write(&root, &path, &content, mode);
+            // The runtime is shutting down.
+            tokio::task::spawn_blocking(write).await.unwrap_or(Err(Error::Cancelled))?;
         }
         Ok(count)
     }
 
-    /// Moves all changes, also of untracked files, to a new entry of the stash.
-    pub async fn stash(
-        &self,
-        message: &str,
-        author: &Identity,
-        cancel: &CancellationToken,
-    ) -> Result<String, Error> {
-        let message = message.lines().next().unwrap_or_default();
-        let arguments = ["stash", "push", "--include-untracked", "--message", message];
-        self.git_of(author).run(&arguments, LIMIT, cancel).await.map_err(rejected)
-    }
-
-    /// Applies the newest entry of the stash, and deletes the entry.
-    pub async fn unstash(
-        &self,
-        author: &Identity,
-        cancel: &CancellationToken,
-    ) -> Result<String, Error> {
-        let arguments = ["stash", "pop", "--quiet", "--index"];
-        self.git_of(author).run(&arguments, LIMIT, cancel).await.map_err(rejected)
+    /// Returns the size of an object, in bytes.
+    async fn size_of(&self, sha: &str, cancel: &CancellationToken) -> Result<u64, Error> {
+        let size = self.git.run(&["cat-file", "-s", sha], LIMIT, cancel).await.map_err(rejected)?;
+        size.parse().map_err(|_| Error::Rejected(format!("git told no size of {sha}")))
     }
 
     /// Checks that the files of a commit are within the limits.
@@ -152,13 +147,13 @@ impl WorkTree {
         limited(changed)
     }
 
-    /// Returns mode, object and path of the files of a revision, or of those that are staged.
+    /// Returns the files of a revision, or those that are staged.
     async fn files_of(
         &self,
         revision: Option<&str>,
         paths: &[&str],
         cancel: &CancellationToken,
-    ) -> Result<Vec<(Mode, String, String)>, Error> {
+    ) -> Result<Vec<StoredFile>, Error> {
         if paths.is_empty() {
             return Err(Error::Rejected("name the files to restore".into()));
         }
@@ -167,22 +162,24 @@ impl WorkTree {
         match revision {
             Some(revision) => {
                 check_revision(revision)?;
-                arguments.extend([
-                    "ls-tree",
-                    "-r",
-                    "-z",
-                    "--full-tree",
-                    "--end-of-options",
-                    revision,
-                ]);
+                // It takes `--` for a path.
+                let list = ["ls-tree", "-r", "-z", "--full-tree", "--end-of-options", revision];
+                arguments.extend(list);
             }
-            None => arguments.extend(["ls-files", "--stage", "-z"]),
+            None => arguments.extend(["ls-files", "--stage", "-z", "--"]),
         }
-        arguments.push("--");
         arguments.extend(paths);
-        let mut files = Vec::new();
-        let on_field = |field: &[u8]| files.extend(entry(&String::from_utf8_lossy(field)));
+        let (mut files, mut is_valid) = (Vec::new(), true);
+        let on_field = |field: &[u8]| match stored_file(field) {
+            Ok(file) => files.extend(file),
+            Err(InvalidEntry) => is_valid = false,
+        };
         self.git.fields(&arguments, LIMIT, cancel, on_field).await.map_err(rejected)?;
+        if !is_valid {
+            return Err(Error::Rejected(
+                "a file has a conflict, or a name that is not UTF-8; name other files".into(),
+            ));
+        }
         if files.is_empty() {
             let reason = format!("there is no file at {}", paths.join(", "));
             return Err(Error::Rejected(reason));
@@ -196,25 +193,46 @@ impl WorkTree {
         let read = tokio::task::spawn_blocking(move || found(&root, &below)).await;
         // The runtime is shutting down.
         let read = read.map_err(|_| Error::Cancelled)?;
-        read.map_err(|error| file_failed(&self.path.join(path), error))
+        read.map_err(|error| file_failed(Path::new(path), error))
+    }
+
+    /// Reads a regular file of the tree by a handle, on a blocking thread.
+    pub(super) async fn read_file(&self, path: &str, max_bytes: u64) -> Result<Vec<u8>, Error> {
+        let (root, below) = (self.root()?, path.to_owned());
+        let read = tokio::task::spawn_blocking(move || root.read(&below, max_bytes)).await;
+        // The runtime is shutting down.
+        let read = read.map_err(|_| Error::Cancelled)?;
+        read.map_err(|error| file_failed(Path::new(path), error))
     }
 }
+
+/// A file of a commit or of the index.
+struct StoredFile {
+    mode: Mode,
+    sha: String,
+    path: String,
+}
+
+/// An entry with a conflict, or whose name is not UTF-8.
+struct InvalidEntry;
 
 fn found(root: &Root, path: &str) -> Result<Found, FileError> {
     let metadata = match root.metadata(path) {
         Ok(metadata) => metadata,
-        Err(FileError::Missing | FileError::NotADirectory) => return Ok(Found::Missing),
+        // A directory around it may have become a file or a link.
+        Err(FileError::Missing | FileError::NotADirectory | FileError::Link) => {
+            return Ok(Found::Missing);
+        }
         Err(error) => return Err(error),
     };
-    if metadata.kind == FileKind::Link {
-        return Ok(Found::File { mode: Mode::Link, content: root.read_link(path)? });
+    match metadata.kind {
+        FileKind::Directory => return Ok(Found::Missing),
+        FileKind::Link => {
+            return Ok(Found::File { mode: Mode::Link, content: root.read_link(path)? });
+        }
+        FileKind::File | FileKind::Other => {}
     }
-    let (file, metadata) = root.open_file(path)?;
-    if metadata.size > MAX_FILE_BYTES {
-        return Err(FileError::TooLarge(MAX_FILE_BYTES));
-    }
-    let mut content = Vec::new();
-    file.take(MAX_FILE_BYTES).read_to_end(&mut content)?;
+    let content = root.read(path, MAX_FILE_BYTES)?;
     let mode = if metadata.permissions & 0o100 == 0 { Mode::File } else { Mode::Executable };
     Ok(Found::File { mode, content })
 }
@@ -237,19 +255,23 @@ fn write(root: &Root, path: &str, content: &[u8], mode: Mode) -> Result<(), Erro
     root.replace(path, content, permissions).map_err(failed)
 }
 
-/// Parses a line of `git ls-tree` or `git ls-files --stage`.
-fn entry(line: &str) -> Option<(Mode, String, String)> {
-    let (head, path) = line.split_once('\t')?;
-    let mut columns = head.split(' ');
-    let mode = match columns.next()? {
-        "100644" | "100664" => Mode::File,
-        "100755" => Mode::Executable,
-        "120000" => Mode::Link,
-        // A submodule.
-        _ => return None,
+/// Parses a line of `git ls-tree` or `git ls-files --stage`; `None` for a submodule.
+fn stored_file(line: &[u8]) -> Result<Option<StoredFile>, InvalidEntry> {
+    let line = std::str::from_utf8(line).map_err(|_| InvalidEntry)?;
+    let (head, path) = line.split_once('\t').ok_or(InvalidEntry)?;
+    let columns: Vec<&str> = head.split(' ').collect();
+    // Stage 0 has no conflict. A tree has the kind of the object instead.
+    if columns.get(2).is_some_and(|stage| matches!(*stage, "1" | "2" | "3")) {
+        return Err(InvalidEntry);
+    }
+    let mode = match columns.first().copied() {
+        Some("100644" | "100664") => Mode::File,
+        Some("100755") => Mode::Executable,
+        Some("120000") => Mode::Link,
+        _ => return Ok(None),
     };
-    let sha = columns.find(|column| column.len() >= 40)?;
-    Some((mode, sha.to_owned(), path.to_owned()))
+    let sha = columns.iter().find(|column| column.len() >= 40).ok_or(InvalidEntry)?;
+    Ok(Some(StoredFile { mode, sha: (*sha).to_owned(), path: path.to_owned() }))
 }
 
 fn limited<T>(files: Vec<T>) -> Result<Vec<T>, Error> {

@@ -6,7 +6,7 @@ use tokio_util::sync::CancellationToken;
 use url::Url;
 
 use super::WorkTree;
-use crate::program::Credential;
+use crate::program::{self, Credential};
 use crate::{Error, NetworkAccess, check_ref, network_policy};
 
 /// Timeout of a push.
@@ -26,8 +26,11 @@ pub struct Push<'a> {
 }
 
 impl WorkTree {
-    /// Pushes a commit to a branch. The server moves the branch only if it is still where the
-    /// caller saw it, so no commit of somebody else is lost.
+    /// Pushes a commit to a branch, over https or ssh. The server moves the branch only if it is
+    /// still where the caller saw it, so no commit of somebody else is lost.
+    ///
+    /// A checkout of this machine is not pushed: its configuration may lead git, and a credential,
+    /// to another host.
     pub async fn push(
         &self,
         push: Push<'_>,
@@ -42,24 +45,40 @@ impl WorkTree {
             let reason = "give a branch, and commits as full object names";
             return Err(Error::Rejected(reason.into()));
         }
+        if !self.is_of_clone {
+            let reason = "a checkout of this machine is pushed by its owner, not by the service";
+            return Err(Error::Rejected(reason.into()));
+        }
+        if url.scheme() == "file" {
+            let reason = "give the https or ssh URL of a git server";
+            return Err(Error::InvalidLocation(reason.into()));
+        }
         let settings = network_policy::settings(url, access).await?;
-        let user = self.git.user();
+        self.push_to(push, settings, credential, cancel).await
+    }
+
+    /// Pushes to a URL that was checked, with these settings of git.
+    pub(crate) async fn push_to(
+        &self,
+        Push { url, commit, branch, expected }: Push<'_>,
+        settings: Vec<String>,
+        credential: Option<Credential>,
+        cancel: &CancellationToken,
+    ) -> Result<(), Error> {
+        if program::user_of(url) != self.git.user() {
+            let reason =
+                "the repository was fetched in another way (https or ssh); push it so, too";
+            return Err(Error::Rejected(reason.into()));
+        }
         let git = self.git.clone().with_remote(url, settings).with_credential(credential);
-        // The objects belong to the user of the work tree.
-        let git = git.with_user(user);
         git.check_version(LIMIT, cancel).await?;
         let lease =
             format!("--force-with-lease=refs/heads/{branch}:{}", expected.unwrap_or_default());
         let refspec = format!("{commit}:refs/heads/{branch}");
-        let arguments = [
-            "push",
-            "--porcelain",
-            "--no-verify",
-            &lease,
-            "--end-of-options",
-            git.remote(),
-            &refspec,
-        ];
+        let options = "push --porcelain --no-verify --no-signed --no-follow-tags \
+                       --recurse-submodules=no";
+        let mut arguments: Vec<&str> = options.split_whitespace().collect();
+        arguments.extend([&lease, "--end-of-options", git.remote(), &refspec]);
         git.push(&arguments, LIMIT, cancel).await.map(drop).map_err(|error| match error {
             // The message names a lock or a hook of the server, or the branch that was moved.
             Error::Unreachable(reason) if reason.contains("failed to push") => {

@@ -7,8 +7,19 @@ use crate::Error;
 use crate::plumbing::LIMIT;
 
 /// Options of git itself: paths are no patterns, and their names are printed unchanged.
-const GLOBAL: &[&str] =
-    &["--literal-pathspecs", "-c", "core.quotePath=false", "-c", "log.showSignature=false"];
+const GLOBAL: &[&str] = &[
+    "--literal-pathspecs",
+    "-c",
+    "core.quotePath=false",
+    "-c",
+    "log.showSignature=false",
+    "-c",
+    "blame.ignoreRevsFile=",
+];
+/// The format of commits. One of the configuration may verify signatures by a program.
+const FORMAT: &str = "--format=medium";
+/// Maximum size of a file of the tree whose lines are blamed, in bytes.
+const MAX_BLAMED_BYTES: u64 = 32 << 20;
 /// Options of everything that prints differences: no program of the repository runs.
 const DIFF: &[&str] = &[
     "--no-color",
@@ -25,15 +36,15 @@ const DIFF: &[&str] = &[
 pub struct Text {
     /// Start of the output.
     pub bytes: Vec<u8>,
-    /// Length of the whole output, in bytes.
-    pub total_bytes: u64,
+    /// Whether there is more. Git is stopped at the limit, so the length is not known.
+    pub is_cut: bool,
 }
 
 impl Text {
     fn append(&mut self, chunk: &[u8], max_bytes: usize) {
         let capacity = max_bytes.saturating_sub(self.bytes.len());
         self.bytes.extend_from_slice(&chunk[..chunk.len().min(capacity)]);
-        self.total_bytes += chunk.len() as u64;
+        self.is_cut |= chunk.len() > capacity;
     }
 }
 
@@ -103,8 +114,11 @@ impl WorkTree {
         if diff.is_summary {
             arguments.push("--stat=120");
         }
+        if diff.to.is_some() && diff.from.is_none() {
+            return Err(Error::Rejected("to needs from: give both revisions".into()));
+        }
         arguments.push("--end-of-options");
-        let revisions = diff.from.into_iter().chain(diff.to.filter(|_| diff.from.is_some()));
+        let revisions = diff.from.into_iter().chain(diff.to);
         for revision in revisions {
             check_revision(revision)?;
             arguments.push(revision);
@@ -121,7 +135,7 @@ impl WorkTree {
     ) -> Result<Text, Error> {
         let max_count = format!("--max-count={}", log.max_count);
         let mut arguments =
-            vec!["log", "--stat=120", "--no-decorate", "--no-mailmap", "--no-notes"];
+            vec!["log", FORMAT, "--stat=120", "--no-decorate", "--no-mailmap", "--no-notes"];
         arguments.extend(DIFF);
         arguments.extend([max_count.as_str(), "--date=iso-strict", "--end-of-options"]);
         let revision = log.revision.unwrap_or("HEAD");
@@ -144,7 +158,7 @@ impl WorkTree {
             let file = format!("{revision}:{path}");
             return self.text(&["cat-file", "blob", &file], &[], max_bytes, cancel).await;
         }
-        let mut arguments = vec!["show", "--no-decorate", "--no-mailmap", "--no-notes"];
+        let mut arguments = vec!["show", FORMAT, "--no-decorate", "--no-mailmap", "--no-notes"];
         arguments.extend(DIFF);
         arguments.extend(["--date=iso-strict", "--end-of-options", revision]);
         self.text(&arguments, &[], max_bytes, cancel).await
@@ -157,14 +171,20 @@ impl WorkTree {
         max_bytes: usize,
         cancel: &CancellationToken,
     ) -> Result<Text, Error> {
+        check_path(blame.path)?;
         let lines = blame.lines.map(|(first, last)| format!("-L{first},{last}"));
         let mut arguments = vec!["blame", "--no-textconv", "--date=short"];
         arguments.extend(lines.as_deref());
-        arguments.push("--end-of-options");
-        if let Some(revision) = blame.revision {
-            check_revision(revision)?;
-            arguments.push(revision);
-        }
+        let Some(revision) = blame.revision else {
+            // Git itself would follow a link of a directory.
+            let content = self.read_file(blame.path, MAX_BLAMED_BYTES).await?;
+            arguments.extend(["--contents", "-"]);
+            return self
+                .text_of(&arguments, Some(&content), &[blame.path], max_bytes, cancel)
+                .await;
+        };
+        check_revision(revision)?;
+        arguments.push(revision);
         self.text(&arguments, &[blame.path], max_bytes, cancel).await
     }
 
@@ -185,15 +205,35 @@ impl WorkTree {
         max_bytes: usize,
         cancel: &CancellationToken,
     ) -> Result<Text, Error> {
+        self.text_of(arguments, None, paths, max_bytes, cancel).await
+    }
+
+    async fn text_of(
+        &self,
+        arguments: &[&str],
+        input: Option<&[u8]>,
+        paths: &[&str],
+        max_bytes: usize,
+        cancel: &CancellationToken,
+    ) -> Result<Text, Error> {
         paths.iter().try_for_each(|path| check_path(path))?;
         let mut all = [GLOBAL, arguments].concat();
-        if !paths.is_empty() {
+        // Without it, a file of the name of a revision makes the argument ambiguous.
+        if !matches!(arguments, ["cat-file" | "stash", ..]) {
             all.push("--");
-            all.extend(paths);
         }
+        all.extend(paths);
         let mut text = Text::default();
-        let streamed = self.git.stream(&all, LIMIT, cancel, |chunk| text.append(chunk, max_bytes));
-        streamed.await.map_err(rejected)?;
-        Ok(text)
+        let stop = cancel.child_token();
+        let on_chunk = |chunk: &[u8]| {
+            text.append(chunk, max_bytes);
+            if text.is_cut {
+                stop.cancel();
+            }
+        };
+        match self.git.stream(&all, input, LIMIT, &stop, on_chunk).await {
+            Err(Error::Cancelled) if !cancel.is_cancelled() => Ok(text),
+            streamed => streamed.map(|()| text).map_err(rejected),
+        }
     }
 }

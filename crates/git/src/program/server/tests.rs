@@ -85,9 +85,7 @@ async fn root_does_not_serve_a_repository_of_another_user() {
         git(path, &["init", "--quiet", "--bare"]);
         chown(path, Some(54_321), Some(54_321)).expect("a new owner");
     }
-    let user = |path: &Path| {
-        on_this_disk(Service::Fetch, path, LIMIT).map(|(_, user)| user.map(|user| user.uid))
-    };
+    let user = |path: &Path| upload_pack(path, LIMIT).map(|(_, user)| user.map(|user| user.uid));
     // Not a repository, so git looks for one with the suffix.
     std::os::unix::fs::symlink("/etc", &shop).expect("a link");
     for path in [&shop, &bare, &open] {
