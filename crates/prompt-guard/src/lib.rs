@@ -18,5 +18,5 @@ mod tags;
 
 pub use detection::{Detection, FLAG_THRESHOLD, Family, QUARANTINE_THRESHOLD};
 pub use inspect::{inspect, is_clean};
-pub use neutralize::neutralize;
+pub use neutralize::{neutralize, original_bracket};
 pub use special_tokens::DELIMITER;

@@ -14,6 +14,8 @@ use crate::special_tokens::TOKEN;
 
 /// The character that replaces a run of invisible characters.
 const REPLACEMENT: char = '\u{fffd}';
+/// The brackets of special tokens, each with the one that replaces it.
+const BRACKETS: [(char, char); 4] = [('<', '‹'), ('>', '›'), ('[', '⟦'), (']', '⟧')];
 
 /// Returns `text` without invisible characters and special tokens of chat templates, with `\n` as
 /// its only line break.
@@ -28,6 +30,16 @@ pub fn neutralize(text: &str) -> Cow<'_, str> {
         Cow::Borrowed(text) => with_replaced_brackets(text).map_or(Cow::Borrowed(text), Cow::Owned),
         Cow::Owned(text) => Cow::Owned(with_replaced_brackets(&text).unwrap_or(text)),
     }
+}
+
+/// Returns the bracket of special tokens that [`neutralize`] replaces by `c`; `None` if `c`
+/// replaces no bracket.
+pub fn original_bracket(c: char) -> Option<char> {
+    BRACKETS.iter().find(|(_, replacement)| *replacement == c).map(|(bracket, _)| *bracket)
+}
+
+fn replaced_bracket(c: char) -> char {
+    BRACKETS.iter().find(|(bracket, _)| *bracket == c).map_or(c, |(_, replacement)| *replacement)
 }
 
 fn without_invisible(text: &str) -> Cow<'_, str> {
@@ -71,15 +83,10 @@ fn with_replaced_brackets(text: &str) -> Option<String> {
     let mut safe = String::new();
     let mut copied = 0;
     for found in TOKEN.find_iter(&plain) {
-        for (at, bracket) in found.as_str().match_indices(['<', '>', '[', ']']) {
+        for (at, bracket) in found.as_str().match_indices(BRACKETS.map(|pair| pair.0)) {
             let Range { start, end } = character(text, offsets.origin(found.start() + at));
             safe.push_str(&text[copied..start]);
-            safe.push_str(match bracket {
-                "<" => "‹",
-                ">" => "›",
-                "[" => "⟦",
-                _ => "⟧",
-            });
+            safe.extend(bracket.chars().map(replaced_bracket));
             copied = end;
         }
     }
@@ -137,6 +144,16 @@ fn character(text: &str, at: usize) -> Range<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn replaced_brackets_have_an_original() {
+        let text = concat!("<thi", "nk> [IN", "ST]");
+        let neutral = neutralize(text);
+        assert_ne!(neutral, text);
+        let restored: String = neutral.chars().map(|c| original_bracket(c).unwrap_or(c)).collect();
+        assert_eq!(restored, text);
+        assert_eq!(original_bracket('<'), None);
+    }
 
     #[test]
     fn invisible_characters_are_removed_or_shown() {

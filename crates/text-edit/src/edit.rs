@@ -31,7 +31,7 @@ const SNIPPET_CONTEXT: usize = 3;
 /// Limits of a snippet.
 const SNIPPET_LIMITS: Limits = Limits { max_line_bytes: 400, max_bytes: 8 * 1024 };
 
-/// An edited file.
+/// An edited file. [`Edited::check_masking`] gives its bytes.
 #[derive(Debug, Clone)]
 pub struct Edited {
     file: FileText,
@@ -57,14 +57,9 @@ pub struct Edited {
 }
 
 impl Edited {
-    /// Returns the new bytes of the file.
-    pub fn bytes(&self) -> &[u8] {
-        self.file.bytes()
-    }
-
-    /// Returns the edited file. The sanitizer gets its text for [`Edited::check_masking`].
-    pub fn file(&self) -> &FileText {
-        &self.file
+    /// Returns the edited text, in which the sanitizer finds what [`Edited::check_masking`] needs.
+    pub fn text(&self) -> &str {
+        self.file.text()
     }
 
     /// Returns the edited file as a model sees it. Text that was masked before is masked.
@@ -73,19 +68,42 @@ impl Edited {
     }
 
     /// Checks that all text that was masked before the edit is masked by `findings`, those of the
-    /// sanitizer in the edited text. Call it before the bytes are written.
+    /// sanitizer in [`Edited::text`]. Only a checked edit has bytes to write.
     ///
-    /// Without it, a model could rename `password` to `color` and read the value afterwards.
-    pub fn check_masking(&self, findings: &[Finding]) -> Result<(), EditError> {
+    /// Without the check, a model could rename `password` to `color` and read the value afterwards.
+    pub fn check_masking(self, findings: &[Finding]) -> Result<CheckedEdit, EditError> {
         let masks = mask::masks(self.file.text(), findings);
         match self.masks.iter().find(|mask| !is_covered(&masks, &mask.text)) {
-            None => Ok(()),
+            None => Ok(CheckedEdit { edited: self }),
             Some(mask) => Err(EditError::Unmasks {
                 line: self.file.line_at(mask.text.start) + 1,
                 class: mask.class.as_str(),
                 category: mask.category,
             }),
         }
+    }
+}
+
+/// An edited file that may be written: what was masked before is still masked.
+#[derive(Debug, Clone)]
+pub struct CheckedEdit {
+    edited: Edited,
+}
+
+impl CheckedEdit {
+    /// Returns the new bytes of the file.
+    pub fn bytes(&self) -> &[u8] {
+        self.edited.file.bytes()
+    }
+
+    /// Returns the edited file.
+    pub fn file(&self) -> &FileText {
+        &self.edited.file
+    }
+
+    /// Returns the edit, with its diff and its counts.
+    pub fn edited(&self) -> &Edited {
+        &self.edited
     }
 }
 
@@ -198,7 +216,7 @@ fn shifted_masks(masks: &[Mask], splices: &[Splice], ranges: &[Range<usize>]) ->
 /// Returns the number of replaced characters that are not shown.
 fn hidden_chars(view: &View<'_>, splice: &Splice) -> usize {
     let replaced = &splice.text;
-    let segments = &view.layer().segments;
+    let segments = &view.mapped().segments;
     let first = segments.partition_point(|segment| segment.text.end <= replaced.start);
     segments[first..]
         .iter()

@@ -24,10 +24,7 @@ pub enum EditError {
     )]
     UnknownEncoding,
     /// The lines are not in the file.
-    #[error(
-        "lines {first} to {last} are out of range: the file has {line_count} lines; use numbers \
-         from 1 to {line_count}, or -1 as the end"
-    )]
+    #[error("{}", lines_out_of_range(*first, *last, *line_count))]
     LinesOutOfRange {
         /// First requested line.
         first: i64,
@@ -86,13 +83,13 @@ pub enum EditError {
         /// Category of the finding.
         category: &'static str,
     },
-    /// The place is inside of characters that are shown as one.
+    /// The position is inside of characters that are shown as one.
     #[error(
-        "the place in line {line} is inside of a terminal sequence, which is shown as one \
-         character; choose another place, or replace the sequence first"
+        "the position in line {line} is inside a terminal sequence that is shown as one \
+         character; choose another position, or replace the sequence first"
     )]
-    HiddenPlace {
-        /// Line of the place, 1-based.
+    HiddenPosition {
+        /// Line of the position, 1-based.
         line: usize,
     },
     /// After the edit, masked text would be visible.
@@ -132,8 +129,8 @@ pub enum EditError {
     },
     /// The edit would write the shown form of other characters.
     #[error(
-        "the edit would write {form:?} into the file, which is how other characters are shown; \
-         leave them outside of the edit"
+        "the edit would write {form:?}, which stands for another character in the shown text; \
+         leave that character out of the edit"
     )]
     ShownForm {
         /// The character.
@@ -179,7 +176,10 @@ pub enum EditError {
         reason: String,
     },
     /// The `JSONPath` expression matches nothing.
-    #[error("nothing is at this path; {prefix} exists and has {contents}")]
+    #[error(
+        "the path matches nothing; the longest part of it that exists is {prefix}, which has \
+         {contents}"
+    )]
     NoMatch {
         /// The longest prefix that exists, as a normalized path.
         prefix: String,
@@ -241,7 +241,9 @@ pub enum EditError {
     #[error("the root can't be removed; set it to another value, or delete the file")]
     Root,
     /// The edited text would be invalid JSON. A fault of this crate.
-    #[error("the edit would make the JSON invalid, so it was not made; edit the file as text")]
+    #[error(
+        "the edit was not made, because the result would be invalid JSON; edit the file as text"
+    )]
     BrokenJson,
 }
 
@@ -266,7 +268,7 @@ impl Classified for EditError {
             | Self::LineOutOfRange { .. }
             | Self::Empty(_)
             | Self::NoChange
-            | Self::HiddenPlace { .. }
+            | Self::HiddenPosition { .. }
             | Self::Placeholder { .. }
             | Self::ShownForm { .. }
             | Self::UnstorableText
@@ -299,4 +301,14 @@ fn join(lines: &[usize], count: usize) -> String {
     let lines_text: Vec<String> = lines.iter().map(ToString::to_string).collect();
     let more = if lines.len() < count { " and more" } else { "" };
     format!("{}{more}", lines_text.join(", "))
+}
+
+fn lines_out_of_range(first: i64, last: i64, line_count: usize) -> String {
+    if line_count == 0 {
+        return "the file is empty, so it has no lines; use create or insert".to_owned();
+    }
+    format!(
+        "lines {first} to {last} are out of range: the file has {line_count} lines; use numbers \
+         from 1 to {line_count}, or -1 as the end"
+    )
 }

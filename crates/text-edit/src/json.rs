@@ -24,9 +24,9 @@ use crate::limits::MAX_JSON_MATCHES;
 use crate::view::View;
 
 use document::Document;
-use path::Found;
+use path::MatchedValue;
 
-pub use add::{Place, add};
+pub use add::{Position, add};
 pub use remove::remove;
 pub use set::set;
 pub use values::{JsonValue, JsonValues, view};
@@ -49,28 +49,28 @@ fn targets<'d>(
     document: &'d Document,
     path: &str,
     matches: Matches,
-) -> Result<Vec<Found<'d>>, EditError> {
-    let (found, count) = path::query(document, path, MAX_JSON_MATCHES)?;
+) -> Result<Vec<MatchedValue<'d>>, EditError> {
+    let (values, count) = path::query(document, path, MAX_JSON_MATCHES)?;
     let max = match matches {
         Matches::One => 1,
         Matches::All => MAX_JSON_MATCHES,
     };
     if count > max {
-        let first = found.iter().take(NAMED_PATHS).map(|found| found.path.to_string()).collect();
+        let first = values.iter().take(NAMED_PATHS).map(|value| value.path.to_string()).collect();
         return Err(EditError::TooManyMatches { count, max, first });
     }
-    if found.is_empty() {
+    if values.is_empty() {
         return Err(path::no_match(document, path));
     }
-    if let Some(path) = found.iter().find_map(|found| found.duplicate.as_ref()) {
+    if let Some(path) = values.iter().find_map(|value| value.duplicate.as_ref()) {
         return Err(EditError::DuplicateKey { path: path.to_string() });
     }
-    let nested = found.windows(2).find(|pair| pair[1].node.span.start < pair[0].node.span.end);
+    let nested = values.windows(2).find(|pair| pair[1].node.span.start < pair[0].node.span.end);
     if let Some([outer, inner]) = nested {
         let (outer, inner) = (outer.path.to_string(), inner.path.to_string());
         return Err(EditError::NestedMatches { outer, inner });
     }
-    Ok(found)
+    Ok(values)
 }
 
 /// Applies splices, after which the file must still be JSON.

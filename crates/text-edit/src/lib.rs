@@ -4,12 +4,12 @@ mod edit;
 mod error;
 mod file_text;
 pub mod json;
-mod layer;
 mod limits;
 mod line;
+mod mapped_text;
 mod view;
 
-pub use edit::{Edited, create, insert, str_replace, write};
+pub use edit::{CheckedEdit, Edited, create, insert, str_replace, write};
 pub use error::{Closest, EditError, NotText};
 pub use file_text::{Encoding, FileText};
 pub use limits::{

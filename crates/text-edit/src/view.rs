@@ -11,7 +11,8 @@ use std::ops::Range;
 use mc_sanitizer::Finding;
 
 use crate::file_text::FileText;
-use crate::layer::{Kind, Layer};
+use crate::limits::cut;
+use crate::mapped_text::{Kind, MappedText};
 use crate::view::mask::Mask;
 
 pub use listing::Listing;
@@ -46,8 +47,8 @@ pub struct View<'f> {
     file: &'f FileText,
     masks: Vec<Mask>,
     /// The text with placeholders, before it is neutralized.
-    masked: Layer,
-    layer: Layer,
+    masked: MappedText,
+    mapped: MappedText,
     /// The bytes of the shown text for each line, without its line ending.
     lines: Vec<Range<usize>>,
 }
@@ -62,23 +63,18 @@ impl<'f> View<'f> {
     /// Creates a view with masks that are in order and do not overlap.
     pub(crate) fn with_masks(file: &'f FileText, masks: Vec<Mask>) -> Self {
         let masked = mask::masked(file.text(), &masks);
-        let Some(layer) = neutral::neutral(&masked) else {
+        let Some(mapped) = neutral::neutral(&masked) else {
             // The characters can't be matched to the file, so none may be edited.
             let whole = mask::whole(file.text());
             let masked = mask::masked(file.text(), &whole);
-            return Self::with_layers(file, whole, masked.clone(), masked);
+            return Self::with_texts(file, whole, masked.clone(), masked);
         };
-        Self::with_layers(file, masks, masked, layer)
-    }
-
-    /// Returns the file.
-    pub fn file(&self) -> &'f FileText {
-        self.file
+        Self::with_texts(file, masks, masked, mapped)
     }
 
     /// Returns the shown text.
     pub fn shown(&self) -> &str {
-        &self.layer.shown
+        &self.mapped.shown
     }
 
     /// Returns the bytes of the file for a range of the shown text, in bytes; `None` if the range
@@ -87,10 +83,10 @@ impl<'f> View<'f> {
     /// Characters that are not shown belong to the range only between shown characters of it. A
     /// range that begins or ends inside of a placeholder has all bytes of the masked text.
     pub fn map(&self, shown: Range<usize>) -> Option<Mapped> {
-        self.layer.shown.get(shown.clone())?;
-        let text = self.layer.text_range(&shown, false);
+        self.mapped.shown.get(shown.clone())?;
+        let text = self.mapped.text_range(&shown, false);
         let bytes = self.file.byte_offset(text.start)..self.file.byte_offset(text.end);
-        let kind = match self.layer.kind(&shown) {
+        let kind = match self.mapped.kind(&shown) {
             _ if self.mask_in(&text).is_some() => SpanKind::Masked,
             Kind::Masked => SpanKind::Masked,
             Kind::Converted => SpanKind::Converted,
@@ -102,6 +98,12 @@ impl<'f> View<'f> {
     /// Returns whether the view has masked text.
     pub fn has_masked_text(&self) -> bool {
         !self.masks.is_empty()
+    }
+
+    /// Returns the file. Not public: that of an edit may be written only after
+    /// [`Edited::check_masking`](crate::Edited::check_masking).
+    pub(crate) fn file(&self) -> &'f FileText {
+        self.file
     }
 
     /// Returns the masks.
@@ -120,20 +122,38 @@ impl<'f> View<'f> {
     }
 
     /// Returns the text with placeholders, before it is neutralized.
-    pub(crate) fn masked_layer(&self) -> &Layer {
+    pub(crate) fn masked_text(&self) -> &MappedText {
         &self.masked
     }
 
     /// Returns the shown text with its mapping.
-    pub(crate) fn layer(&self) -> &Layer {
-        &self.layer
+    pub(crate) fn mapped(&self) -> &MappedText {
+        &self.mapped
     }
 
-    /// Returns the shown form of a range of the text.
-    pub(crate) fn shown_of(&self, text: &Range<usize>) -> &str {
-        let start = self.layer.shown_offset(text.start);
-        let end = self.layer.shown_offset(text.end).max(start);
-        &self.layer.shown[start..end]
+    /// Returns the bytes of the shown text for a range of the text.
+    pub(crate) fn shown_range(&self, text: &Range<usize>) -> Range<usize> {
+        let start = self.mapped.shown_offset(text.start);
+        start..self.mapped.shown_offset(text.end).max(start)
+    }
+
+    /// Returns the start of a range of the shown text, of at most `max` bytes, and whether it was
+    /// cut. A character or a placeholder is never split.
+    pub(crate) fn cut_shown(&self, range: &Range<usize>, max: usize) -> (&str, bool) {
+        let shown = &self.shown()[range.clone()];
+        if shown.len() <= max {
+            return (shown, false);
+        }
+        let mut end = cut(shown, max).len();
+        let last = self.mapped.segment_at((range.start + end).saturating_sub(1));
+        if let Some(segment) = self.mapped.segments.get(last) {
+            let splits = segment.shown.end > range.start + end;
+            let kind = self.map(segment.shown.clone()).map(|mapped| mapped.kind);
+            if splits && kind == Some(SpanKind::Masked) {
+                end = segment.shown.start.saturating_sub(range.start);
+            }
+        }
+        (&shown[..end], true)
     }
 
     /// Returns the shown lines, without line endings.
@@ -146,18 +166,23 @@ impl<'f> View<'f> {
         self.file.line_at(text) + 1
     }
 
-    fn with_layers(file: &'f FileText, masks: Vec<Mask>, masked: Layer, layer: Layer) -> Self {
+    fn with_texts(
+        file: &'f FileText,
+        masks: Vec<Mask>,
+        masked: MappedText,
+        mapped: MappedText,
+    ) -> Self {
         let shown_line = |at: usize, line: &Range<usize>| {
-            let start = layer.shown_offset(line.start);
+            let start = mapped.shown_offset(line.start);
             let next = file.lines().get(at + 1).map(|next| next.text.start);
-            let end = next.map_or(layer.shown.len(), |next| layer.shown_offset(next));
+            let end = next.map_or(mapped.shown.len(), |next| mapped.shown_offset(next));
             let has_ending = next.is_some() || file.ends_with_line_ending();
             let end = end.max(start);
-            let ends_in_lf = has_ending && layer.shown[start..end].ends_with('\n');
+            let ends_in_lf = has_ending && mapped.shown[start..end].ends_with('\n');
             start..end - usize::from(ends_in_lf)
         };
         let lines = file.lines().iter().enumerate();
         let lines = lines.map(|(at, line)| shown_line(at, &line.text)).collect();
-        Self { file, masks, masked, layer, lines }
+        Self { file, masks, masked, mapped, lines }
     }
 }

@@ -8,7 +8,7 @@ mod growth;
 use growth::assert_linear;
 use growth::families::{Family, family, nested, numbered, texts};
 use mc_sanitizer::{Class, Finding};
-use mc_text_edit::json::{self, Matches, Place};
+use mc_text_edit::json::{self, Matches, Position};
 use mc_text_edit::{FileText, Limits, MAX_FILE_BYTES, View, insert, str_replace, write};
 
 /// Size of the shortest text, in bytes.
@@ -91,7 +91,7 @@ fn json_is_edited_in_linear_time() {
         drop(black_box(json::view(&view, "$..*", Limits::default())));
         drop(black_box(json::view(&view, "$..[?@.a == @.b || @ == @]", Limits::default())));
         drop(black_box(json::set(&view, "$..a", "1", Matches::All, MAX_FILE_BYTES)));
-        drop(black_box(json::add(&view, "$", Place::Index(0), "1", MAX_FILE_BYTES)));
+        drop(black_box(json::add(&view, "$", Position::Index(0), "1", MAX_FILE_BYTES)));
         drop(black_box(json::remove(&view, "$[0]", Matches::One, MAX_FILE_BYTES)));
     });
 }

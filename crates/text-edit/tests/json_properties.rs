@@ -3,7 +3,7 @@
 mod support;
 
 use mc_sanitizer::mask;
-use mc_text_edit::json::{self, Matches, Place};
+use mc_text_edit::json::{self, Matches, Position};
 use mc_text_edit::{Edited, FileText, Limits, MAX_FILE_BYTES, View};
 use proptest::prelude::*;
 use serde_json::Value;
@@ -136,7 +136,7 @@ fn comments(text: &str) -> usize {
 }
 
 fn edited_text(edited: &Edited) -> String {
-    edited.file().text().to_owned()
+    edited.text().to_owned()
 }
 
 proptest! {
@@ -222,19 +222,19 @@ proptest! {
         let (path, _) = &containers[position % containers.len()];
         let view = View::new(&file, &[]);
         let mut expected = parse(&document);
-        let place = match expected.pointer_mut(&pointer(path)).expect("the container") {
+        let position = match expected.pointer_mut(&pointer(path)).expect("the container") {
             Value::Array(elements) => {
                 let index = index.min(elements.len());
                 elements.insert(index, "QZ7".into());
-                Place::Index(index)
+                Position::Index(index)
             }
             Value::Object(members) => {
                 members.insert("new".into(), "QZ7".into());
-                Place::Key("new")
+                Position::Key("new")
             }
             _ => return Ok(()),
         };
-        let edited = json::add(&view, path, place, "\"QZ7\"", MAX_FILE_BYTES);
+        let edited = json::add(&view, path, position, "\"QZ7\"", MAX_FILE_BYTES);
         let after = edited_text(&edited.expect("the path is that of a container"));
         prop_assert_eq!(parse(&after), expected, "{:?} {:?}", document, after);
         prop_assert_eq!(comments(&after), comments(&document));
@@ -253,8 +253,8 @@ proptest! {
             drop(json::view(&view, &path, Limits::default()));
             drop(json::set(&view, &path, NEW, Matches::All, MAX_FILE_BYTES));
             drop(json::remove(&view, &path, Matches::All, MAX_FILE_BYTES));
-            for place in [Place::Key("k"), Place::End, Place::Index(1)] {
-                drop(json::add(&view, &path, place, NEW, MAX_FILE_BYTES));
+            for position in [Position::Key("k"), Position::End, Position::Index(1)] {
+                drop(json::add(&view, &path, position, NEW, MAX_FILE_BYTES));
             }
         }
     }

@@ -7,7 +7,8 @@ use std::ops::Range;
 use mc_prompt_guard::neutralize;
 use mc_sanitizer::{Class, Finding, mask};
 use mc_text_edit::{
-    EditError, FileText, Limits, MAX_FILE_BYTES, SpanKind, View, insert, str_replace, write,
+    CheckedEdit, EditError, Edited, FileText, Limits, MAX_FILE_BYTES, SpanKind, View, insert,
+    str_replace, write,
 };
 use proptest::prelude::*;
 
@@ -49,6 +50,13 @@ fn shown_range(view: &View<'_>, start: usize, length: usize) -> Range<usize> {
 
 fn decode(bytes: &[u8]) -> FileText {
     FileText::decode(bytes).expect("the bytes are text")
+}
+
+/// Returns the edit with all of its text masked, so that the check allows it.
+fn checked(edited: &Edited) -> CheckedEdit {
+    let span = 0..edited.text().len();
+    let all = Finding { class: Class::Secret, category: "all", span, confidence: 1.0 };
+    edited.clone().check_masking(&[all]).expect("all is masked")
 }
 
 /// Returns the characters of the file for a range of its bytes.
@@ -128,14 +136,16 @@ proptest! {
         let mapped = view.map(range.clone()).expect("a range of the view");
         let old = view.shown()[range].to_owned();
         let Ok(edited) = str_replace(&view, &old, NEW, MAX_FILE_BYTES) else { return Ok(()) };
-        let (before, after) = (file.bytes(), edited.bytes());
+        let edit = checked(&edited);
+        let (before, after) = (file.bytes(), edit.bytes());
         prop_assert_eq!(&before[..mapped.bytes.start], &after[..mapped.bytes.start]);
         prop_assert!(after.ends_with(&before[mapped.bytes.end..]));
         let reversed = str_replace(&edited.view(), NEW, &old, MAX_FILE_BYTES);
         // A line ending that is gone is not known any more.
         let is_verbatim = mapped.kind == SpanKind::Verbatim && !old.contains('\n');
         if let Ok(reversed) = reversed && is_verbatim {
-            prop_assert_eq!(reversed.bytes(), before);
+            let edit = checked(&reversed);
+            prop_assert_eq!(edit.bytes(), before);
         }
     }
 
@@ -146,7 +156,7 @@ proptest! {
     ) {
         let file = decode(&bytes);
         let view = View::new(&file, &findings);
-        let secrets: Vec<Vec<u8>> = masked_bytes(&view);
+        let secrets: Vec<Vec<u8>> = masked_bytes(&view, file.bytes());
         let range = shown_range(&view, start.into(), length);
         let old = view.shown()[range].to_owned();
         let edits = [
@@ -156,8 +166,9 @@ proptest! {
             write(&view, &new, MAX_FILE_BYTES),
         ];
         for edited in edits.into_iter().flatten() {
-            prop_assert_eq!(&masked_bytes(&edited.view()), &secrets);
-            prop_assert_eq!(edited.file().encoding(), file.encoding());
+            let edit = checked(&edited);
+            prop_assert_eq!(&masked_bytes(&edited.view(), edit.bytes()), &secrets);
+            prop_assert_eq!(edit.file().encoding(), file.encoding());
         }
     }
 
@@ -174,7 +185,8 @@ proptest! {
             return Ok(());
         };
         let added = new.lines().count();
-        prop_assert_eq!(edited.file().line_count(), file.line_count() + added);
+        let after = checked(&edited).file().clone();
+        prop_assert_eq!(after.line_count(), file.line_count() + added);
         let range = |line: usize| i64::try_from(line).expect("a small number");
         let shown = edited
             .view()
@@ -183,7 +195,7 @@ proptest! {
         let lines: Vec<&str> = shown.text.lines().map(|line| &line[7..]).collect();
         prop_assert_eq!(lines, new.lines().collect::<Vec<_>>());
         let ends = file.line_count() == 0 || file.ends_with_line_ending();
-        prop_assert_eq!(edited.file().ends_with_line_ending(), ends);
+        prop_assert_eq!(after.ends_with_line_ending(), ends);
     }
 
     #[test]
@@ -234,7 +246,7 @@ proptest! {
 }
 
 /// Returns the bytes of each masked place.
-fn masked_bytes(view: &View<'_>) -> Vec<Vec<u8>> {
+fn masked_bytes(view: &View<'_>, bytes: &[u8]) -> Vec<Vec<u8>> {
     let mut ranges: Vec<Range<usize>> = Vec::new();
     for (at, c) in view.shown().char_indices() {
         let mapped = view.map(at..at + c.len_utf8()).expect("a character of the view");
@@ -242,5 +254,5 @@ fn masked_bytes(view: &View<'_>) -> Vec<Vec<u8>> {
             ranges.push(mapped.bytes);
         }
     }
-    ranges.into_iter().map(|range| view.file().bytes()[range].to_vec()).collect()
+    ranges.into_iter().map(|range| bytes[range].to_vec()).collect()
 }

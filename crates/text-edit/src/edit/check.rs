@@ -2,19 +2,14 @@
 
 use std::ops::Range;
 
-use mc_prompt_guard::neutralize;
+use mc_prompt_guard::{neutralize, original_bracket};
 
 use crate::edit::Splice;
 use crate::error::EditError;
-use crate::layer::Kind;
+use crate::mapped_text::Kind;
 use crate::view::View;
-use crate::view::mask::{Mask, PLACEHOLDER};
+use crate::view::mask::{MAX_PLACEHOLDER_BYTES, Mask, PLACEHOLDER};
 use crate::view::neutral::REPLACEMENT;
-
-/// Bytes around a change in which a placeholder is searched: the longest placeholder.
-const PLACEHOLDER_BYTES: usize = 80;
-/// The brackets that replace those of special tokens, and what they replace.
-const BRACKETS: [(char, char); 4] = [('‹', '<'), ('›', '>'), ('⟦', '['), ('⟧', ']')];
 
 /// Returns the error of an edit that would change a mask.
 pub(super) fn masked(view: &View<'_>, mask: &Mask) -> EditError {
@@ -31,7 +26,7 @@ pub(super) fn before(view: &View<'_>, splices: &[Splice]) -> Result<(), EditErro
         return Err(masked(view, mask));
     }
     if let Some(at) = splices.iter().find_map(|splice| hidden_end(view, splice)) {
-        return Err(EditError::HiddenPlace { line: view.line_number(at) });
+        return Err(EditError::HiddenPosition { line: view.line_number(at) });
     }
     let writes_replacement = splices.iter().any(|splice| splice.new.contains(REPLACEMENT));
     if writes_replacement && shows_replacement(view) {
@@ -51,7 +46,7 @@ pub(super) fn after(view: &View<'_>, ranges: &[Range<usize>]) -> Result<(), Edit
 /// Returns the end of a splice that is inside of characters which are shown as one, such as a
 /// terminal sequence with a line break in it. The new text would not be shown there.
 fn hidden_end(view: &View<'_>, splice: &Splice) -> Option<usize> {
-    let segments = &view.layer().segments;
+    let segments = &view.mapped().segments;
     [splice.text.start, splice.text.end].into_iter().find(|at| {
         let next = segments.partition_point(|segment| segment.text.end <= *at);
         segments
@@ -62,17 +57,17 @@ fn hidden_end(view: &View<'_>, splice: &Splice) -> Option<usize> {
 
 /// Whether an invisible character is shown as the replacement character.
 fn shows_replacement(view: &View<'_>) -> bool {
-    let layer = view.layer();
-    layer.segments.iter().any(|segment| {
-        segment.kind != Kind::Verbatim && layer.shown[segment.shown.clone()].contains(REPLACEMENT)
+    let mapped = view.mapped();
+    mapped.segments.iter().any(|segment| {
+        segment.kind != Kind::Verbatim && mapped.shown[segment.shown.clone()].contains(REPLACEMENT)
     })
 }
 
 /// Fails if the new text is a part of a placeholder, or joins the parts of one.
 fn check_placeholders(view: &View<'_>, range: &Range<usize>) -> Result<(), EditError> {
     let text = view.file().text();
-    let start = text.floor_char_boundary(range.start.saturating_sub(PLACEHOLDER_BYTES));
-    let end = text.ceil_char_boundary((range.end + PLACEHOLDER_BYTES).min(text.len()));
+    let start = text.floor_char_boundary(range.start.saturating_sub(MAX_PLACEHOLDER_BYTES));
+    let end = text.ceil_char_boundary((range.end + MAX_PLACEHOLDER_BYTES).min(text.len()));
     for found in PLACEHOLDER.find_iter(&text[start..end]) {
         let (from, to) = (start + found.start(), start + found.end());
         let is_touched = from < range.end && range.start < to;
@@ -87,17 +82,16 @@ fn check_placeholders(view: &View<'_>, range: &Range<usize>) -> Result<(), EditE
 /// Fails if the new text has a bracket that is the shown form of another one, which belongs to a
 /// special token.
 fn check_brackets(view: &View<'_>, ranges: &[Range<usize>]) -> Result<(), EditError> {
-    let (text, layer) = (view.file().text(), view.layer());
-    let has_bracket =
-        |range: &&Range<usize>| text[(*range).clone()].contains(BRACKETS.map(|pair| pair.0));
+    let (text, mapped) = (view.file().text(), view.mapped());
+    let is_shown_form = |c| original_bracket(c).is_some();
+    let has_bracket = |range: &&Range<usize>| text[(*range).clone()].contains(is_shown_form);
     let Some(first) = ranges.iter().find(has_bracket) else { return Ok(()) };
     let last = ranges.iter().rfind(has_bracket).unwrap_or(first);
     let (first, last) = (view.file().line_at(first.start), view.file().line_at(last.end));
     let lines = view.shown_lines();
     let start = lines[first].start;
-    let shown = &layer.shown[start..lines[last].end];
-    let original = |c| BRACKETS.iter().find(|(bracket, _)| *bracket == c).map_or(c, |pair| pair.1);
-    let restored: String = shown.chars().map(original).collect();
+    let shown = &mapped.shown[start..lines[last].end];
+    let restored: String = shown.chars().map(|c| original_bracket(c).unwrap_or(c)).collect();
     let neutral = neutralize(&restored);
     let changes = shown.char_indices().zip(restored.chars()).zip(neutral.chars());
     for (((at, shown), restored), neutral) in changes {
@@ -105,7 +99,7 @@ fn check_brackets(view: &View<'_>, ranges: &[Range<usize>]) -> Result<(), EditEr
             continue;
         }
         let at = start + at;
-        let origin = layer.text_range(&(at..at + shown.len_utf8()), false).start;
+        let origin = mapped.text_range(&(at..at + shown.len_utf8()), false).start;
         let next = ranges.partition_point(|range| range.end <= origin);
         let is_new = ranges.get(next).is_some_and(|range| range.contains(&origin));
         if is_new && text[origin..].starts_with(shown) {

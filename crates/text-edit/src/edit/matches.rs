@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::layer::{Kind, Layer};
+use crate::mapped_text::{Kind, MappedText};
 use crate::view::View;
 
 /// An occurrence.
@@ -15,11 +15,11 @@ pub(super) struct Match {
 }
 
 /// Returns the occurrences of `needle`, including overlapping ones, in text order.
-pub(super) fn find(layer: &Layer, needle: &str) -> Vec<Match> {
-    let starts = occurrences(layer.shown.as_bytes(), needle.as_bytes());
+pub(super) fn find(mapped: &MappedText, needle: &str) -> Vec<Match> {
+    let starts = occurrences(mapped.shown.as_bytes(), needle.as_bytes());
     let matches = starts.into_iter().map(|start| {
         let shown = start..start + needle.len();
-        let text = layer.text_range(&shown, false);
+        let text = mapped.text_range(&shown, false);
         Match { shown, text }
     });
     matches.collect()
@@ -29,28 +29,28 @@ pub(super) fn find(layer: &Layer, needle: &str) -> Vec<Match> {
 /// text. A model may send these instead of the shown ones.
 ///
 /// Masked text is not in it: otherwise a model could try values until one is found.
-pub(super) fn own_characters(view: &View<'_>) -> Layer {
-    let masked = view.masked_layer();
-    let mut layer = Layer::default();
+pub(super) fn own_characters(view: &View<'_>) -> MappedText {
+    let masked = view.masked_text();
+    let mut mapped = MappedText::default();
     for segment in &masked.segments {
         let shown = &masked.shown[segment.shown.clone()];
         let mut start = 0;
         while let Some(at) = shown[start..].find('\r') {
             let at = start + at;
             let length = if shown[at..].starts_with("\r\n") { 2 } else { 1 };
-            push(&mut layer, shown, start..at, segment.text.clone(), segment.kind);
+            push(&mut mapped, shown, start..at, segment.text.clone(), segment.kind);
             let text = part(&(at..at + length), &segment.text, segment.kind);
-            layer.push("\n", text, segment.kind.max(Kind::Converted));
+            mapped.push("\n", text, segment.kind.max(Kind::Converted));
             start = at + length;
         }
-        push(&mut layer, shown, start..shown.len(), segment.text.clone(), segment.kind);
+        push(&mut mapped, shown, start..shown.len(), segment.text.clone(), segment.kind);
     }
-    layer
+    mapped
 }
 
-fn push(layer: &mut Layer, shown: &str, range: Range<usize>, text: Range<usize>, kind: Kind) {
+fn push(mapped: &mut MappedText, shown: &str, range: Range<usize>, text: Range<usize>, kind: Kind) {
     if !range.is_empty() {
-        layer.push(&shown[range.clone()], part(&range, &text, kind), kind);
+        mapped.push(&shown[range.clone()], part(&range, &text, kind), kind);
     }
 }
 

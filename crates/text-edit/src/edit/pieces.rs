@@ -6,8 +6,8 @@ use similar::DiffOp;
 
 use crate::edit::{Splice, check, diff};
 use crate::error::EditError;
-use crate::layer::{Kind, Layer};
 use crate::line::LineEnding;
+use crate::mapped_text::{Kind, MappedText};
 use crate::view::View;
 
 /// A range of the shown text and what replaces it.
@@ -22,15 +22,15 @@ type Change<'n> = (Range<usize>, &'n str);
 /// the middle, equal placeholders would not show which of them belongs to which line.
 pub(super) fn splices(
     view: &View<'_>,
-    layer: &Layer,
+    mapped: &MappedText,
     shown: Range<usize>,
     new: &str,
     ending: LineEnding,
 ) -> Result<Vec<Splice>, EditError> {
-    let (core, core_new) = trimmed(&layer.shown, shown.clone(), new);
-    let core_text = layer.text_range(&core, core.start > shown.start);
+    let (core, core_new) = trimmed(&mapped.shown, shown.clone(), new);
+    let core_text = mapped.text_range(&core, core.start > shown.start);
     let mask = view.mask_in(&core_text).or_else(|| {
-        let is_masked = !core.is_empty() && layer.kind(&core) == Kind::Masked;
+        let is_masked = !core.is_empty() && mapped.kind(&core) == Kind::Masked;
         is_masked.then(|| view.masks().iter().find(|mask| mask.text.end > core_text.start))?
     });
     if let Some(mask) = mask {
@@ -39,8 +39,8 @@ pub(super) fn splices(
     let is_after = |change: &Range<usize>| change.start > shown.start;
     // Changes that touch are joined, so that line endings at their ends stay apart.
     let mut joined: Vec<(Range<usize>, String)> = Vec::new();
-    for (range, new) in changes(layer, core, core_new) {
-        let text = layer.text_range(&range, is_after(&range));
+    for (range, new) in changes(mapped, core, core_new) {
+        let text = mapped.text_range(&range, is_after(&range));
         match joined.last_mut().filter(|(last, _)| last.end == text.start) {
             Some((last, before)) => {
                 last.end = text.end;
@@ -83,8 +83,8 @@ fn trimmed<'n>(shown: &str, range: Range<usize>, new: &'n str) -> Change<'n> {
 
 /// Returns the changes between a range of the shown text and `new`: by lines, and by words where
 /// the file has other characters than are shown.
-fn changes<'n>(layer: &Layer, range: Range<usize>, new: &'n str) -> Vec<Change<'n>> {
-    let shown = layer.shown.as_str();
+fn changes<'n>(mapped: &MappedText, range: Range<usize>, new: &'n str) -> Vec<Change<'n>> {
+    let shown = mapped.shown.as_str();
     let has_lines = shown[range.clone()].contains('\n') && new.contains('\n');
     let lines = if has_lines {
         compared(shown, range, new, |text| text.split_inclusive('\n').collect())
@@ -92,7 +92,7 @@ fn changes<'n>(layer: &Layer, range: Range<usize>, new: &'n str) -> Vec<Change<'
         vec![(range, new)]
     };
     let by_words = lines.into_iter().flat_map(|(range, new)| {
-        if layer.kind(&range) == Kind::Verbatim || new.is_empty() {
+        if mapped.kind(&range) == Kind::Verbatim || new.is_empty() {
             vec![(range, new)]
         } else {
             compared(shown, range, new, words)

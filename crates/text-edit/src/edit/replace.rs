@@ -8,9 +8,9 @@ use crate::edit::matches::{find, own_characters};
 use crate::edit::{Edited, apply, closest, pieces};
 use crate::error::EditError;
 use crate::file_text::Encoding;
-use crate::layer::Layer;
 use crate::limits::MAX_FILE_BYTES;
 use crate::line::{LineEnding, with_lf};
+use crate::mapped_text::MappedText;
 use crate::view::View;
 
 /// Number of matches that an error names.
@@ -37,8 +37,8 @@ pub fn str_replace(
         return Err(EditError::NoChange);
     }
     let own = own_characters(view);
-    let forms = [view.layer(), &own];
-    let (layer, found) = match find_once(view, &forms, &old)? {
+    let forms = [view.mapped(), &own];
+    let (mapped, found) = match find_once(view, &forms, &old)? {
         Some(found) => found,
         None => match neutralize(&old) {
             // The request mixes shown characters with those of the file.
@@ -49,7 +49,7 @@ pub fn str_replace(
     };
     let replaced = &view.file().text()[found.text];
     let ending = LineEnding::first_in(replaced).unwrap_or_else(|| view.file().main_line_ending());
-    let splices = pieces::splices(view, layer, found.shown, &new, ending)?;
+    let splices = pieces::splices(view, mapped, found.shown, &new, ending)?;
     apply(view, &splices, max_bytes)
 }
 
@@ -70,12 +70,12 @@ fn check_request(view: &View<'_>, old: &str, new: &str) -> Result<(), EditError>
 /// Returns the only occurrence in any of the forms, and its form; `None` without any.
 fn find_once<'l>(
     view: &View<'_>,
-    forms: &[&'l Layer],
+    forms: &[&'l MappedText],
     old: &str,
-) -> Result<Option<(&'l Layer, super::matches::Match)>, EditError> {
+) -> Result<Option<(&'l MappedText, super::matches::Match)>, EditError> {
     let mut all = Vec::new();
-    for (at, layer) in forms.iter().enumerate() {
-        all.extend(find(layer, old).into_iter().map(|found| (at, found)));
+    for (at, mapped) in forms.iter().enumerate() {
+        all.extend(find(mapped, old).into_iter().map(|found| (at, found)));
     }
     // The same place is found in several forms, and the first of them is used.
     all.sort_by_key(|(at, found)| (found.text.start, found.text.end, *at));

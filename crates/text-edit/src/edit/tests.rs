@@ -1,4 +1,4 @@
-use mc_sanitizer::mask;
+use mc_sanitizer::{Policy, find, mask};
 
 use super::*;
 use crate::MAX_FILE_BYTES;
@@ -24,9 +24,18 @@ fn write_into(bytes: impl AsRef<[u8]>, content: &str) -> Result<Edited, EditErro
     edit(bytes.as_ref(), |view| write(view, content, MAX_FILE_BYTES))
 }
 
+/// Checks an edit with the findings of the sanitizer.
+fn check(edited: &Edited) -> Result<CheckedEdit, EditError> {
+    edited.clone().check_masking(&mask(edited.text()).findings)
+}
+
+fn bytes(edited: &Edited) -> Vec<u8> {
+    check(edited).expect("masked text stays masked").bytes().to_vec()
+}
+
 /// Returns the new bytes as text.
 fn text(edited: Result<Edited, EditError>) -> String {
-    String::from_utf8(edited.expect("the edit is allowed").bytes().to_vec()).expect("UTF-8")
+    String::from_utf8(bytes(&edited.expect("the edit is allowed"))).expect("UTF-8")
 }
 
 #[test]
@@ -61,7 +70,7 @@ fn encoding_and_byte_order_mark_stay() {
         (b"\xFE\xFF\0a\0\n\0b", b"\xFE\xFF\0a\0\n\0\xE9"),
     ] {
         let edited = replace(file, "b", "é").expect("the edit is allowed");
-        assert_eq!(edited.bytes(), expected);
+        assert_eq!(bytes(&edited), expected);
     }
     for result in [replace(b"caf\xE9 a", "a", "b"), write_into(b"caf\xE9", "b")] {
         assert_eq!(result.expect_err("no guess"), EditError::UnknownEncoding);
@@ -131,7 +140,7 @@ fn text_that_is_not_found_has_a_similar_place() {
     assert_eq!(error, EditError::NotFound { closest: None });
     assert!(replace("", "a", "b").is_err());
     let error = replace("one\ntwo", "two\n", "z").expect_err("no line ending is there");
-    assert!(error.to_string().contains("equal but for the line ending"), "{error}");
+    assert!(error.to_string().contains("only the line ending after them differs"), "{error}");
 }
 
 #[test]
@@ -176,12 +185,25 @@ fn edit_that_uncovers_masked_text_is_noticed() {
     let file = concat!("pass", "word = \"hunter2\"\nx = 1\n");
     let renamed =
         replace(file, concat!("pass", "word ="), "color =").expect("the name is not masked");
-    let findings = mask(renamed.file().text()).findings;
-    let error = renamed.check_masking(&findings).expect_err("the value would be shown");
+    let error = check(&renamed).expect_err("the value would be shown");
     assert!(matches!(error, EditError::Unmasks { line: 1, class: "secret", .. }), "{error:?}");
     assert!(!renamed.snippet.contains("hunter2") && !renamed.diff.contains("hunter2"));
     let other = replace(file, "x = 1", "x = 2").expect("the edit is allowed");
-    assert_eq!(other.check_masking(&mask(other.file().text()).findings), Ok(()));
+    let checked = check(&other).expect("the value is still masked");
+    assert_eq!(checked.file().text(), file.replace("x = 1", "x = 2"));
+    assert_eq!(checked.edited().diff, other.diff);
+}
+
+#[test]
+fn comment_that_allows_a_secret_is_noticed() {
+    let file = concat!("pass", "word = \"hunter2\"\nx = 1\n");
+    let allowed = concat!(" # memory-copilot", ":allow\nx = 1");
+    let edited = replace(file, "\nx = 1", allowed).expect("the value is not changed");
+    assert!(check(&edited).is_ok(), "the policy ignores comments");
+    let honoring = find(edited.text(), &Policy::strict().with_comments(true));
+    assert_eq!(honoring, [], "the policy honors comments");
+    let error = edited.check_masking(&honoring).expect_err("the value would be shown");
+    assert!(matches!(error, EditError::Unmasks { line: 1, class: "secret", .. }), "{error:?}");
 }
 
 #[test]
@@ -236,7 +258,7 @@ fn inserted_text_is_lines_of_its_own() {
 fn nothing_is_inserted_into_a_terminal_sequence() {
     let file = "\u{1b}]0;ti\rtle\u{7}\nlast\n";
     let error = insert_into(file, 1, "x").expect_err("it would not be shown");
-    assert_eq!(error, EditError::HiddenPlace { line: 2 });
+    assert_eq!(error, EditError::HiddenPosition { line: 2 });
     assert_eq!(text(insert_into(file, 2, "x")), file.replace("last", "x\nlast"));
 }
 
@@ -248,7 +270,7 @@ fn whole_file_keeps_equal_lines_and_the_encoding() {
         format!("{MARK} c\nb\n")
     );
     let edited = write_into(b"\xFF\xFEa\0", "b").expect("the edit is allowed");
-    assert_eq!(edited.bytes(), b"\xFF\xFEb\0");
+    assert_eq!(bytes(&edited), b"\xFF\xFEb\0");
     assert_eq!(text(write_into("", "a\n")), "a\n");
     assert_eq!(text(create("a\r\nb", 100)), "a\r\nb");
     assert_eq!(text(create("", 100)), "");
@@ -292,9 +314,9 @@ fn result_has_a_diff_a_snippet_and_counts() {
     let expected = "@@ -6,8 +6,9 @@\n line 6\n line 7\n line 8\n-line 9\n+nine\n line 10\n+more\n \
                     line 11\n line 12\n line 13\n";
     assert_eq!(edited.diff, expected);
-    let again = replace(edited.bytes(), "nine\nline 10\nmore\n", "line 9\nline 10\n");
+    let again = replace(bytes(&edited), "nine\nline 10\nmore\n", "line 9\nline 10\n");
     let again = again.expect("the edit is allowed");
-    assert_eq!(again.bytes(), file.as_bytes());
+    assert_eq!(bytes(&again), file.as_bytes());
     assert_eq!(again.sha256_before, edited.sha256_after);
     assert_eq!(again.sha256_after, edited.sha256_before);
     let removed = replace("a\u{200b}b c", "ab ", "").expect("the edit is allowed");
@@ -309,5 +331,16 @@ fn long_diffs_are_cut() {
     assert_eq!((edited.added_lines, edited.removed_lines), (20_000, 20_000));
     assert!(edited.diff.len() < crate::MAX_DIFF_BYTES + 100);
     assert!(edited.diff.ends_with("[the rest of the diff is left out]\n"));
-    assert!(edited.snippet.len() < 32 * 1024, "{}", edited.snippet.len());
+    assert!(edited.snippet.len() <= SNIPPET_LIMITS.max_bytes, "{}", edited.snippet.len());
+}
+
+#[test]
+fn snippets_of_empty_lines_are_limited() {
+    let edited = insert_into("a\n", 1, &"\n".repeat(100_000)).expect("the edit is allowed");
+    assert_eq!(edited.last_line, 100_001);
+    assert!(edited.snippet.len() <= SNIPPET_LIMITS.max_bytes, "{}", edited.snippet.len());
+    let (file, old) = (format!("a b c\n{}", "\n".repeat(100_000)), "\n".repeat(50_000));
+    let error = replace(file, &format!("a b d\n{old}"), "z").expect_err("another word");
+    let EditError::NotFound { closest: Some(closest) } = &error else { panic!("{error:?}") };
+    assert!(closest.around.len() <= 4 * 1024, "{}", closest.around.len());
 }

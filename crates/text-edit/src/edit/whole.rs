@@ -42,9 +42,9 @@ pub fn write(view: &View<'_>, content: &str, max_bytes: usize) -> Result<Edited,
         return Err(EditError::NoChange);
     }
     let whole = 0..view.shown().len();
-    let shown = view.layer().text_range(&whole, false);
+    let shown = view.mapped().text_range(&whole, false);
     let mut splices =
-        pieces::splices(view, view.layer(), whole, &content, file.main_line_ending())?;
+        pieces::splices(view, view.mapped(), whole, &content, file.main_line_ending())?;
     // Characters before and after the shown ones do not stay without them.
     if let Some(first) = splices.first_mut().filter(|first| first.text.start == shown.start) {
         first.text.start = 0;

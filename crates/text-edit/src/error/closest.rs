@@ -24,7 +24,7 @@ impl fmt::Display for Closest {
         let Self { first_line, last_line, differing_line, shown, requested, around } = self;
         write!(f, "the most similar place is lines {first_line} to {last_line}; ")?;
         if shown == requested {
-            write!(f, "they are equal but for the line ending after them\n{around}")
+            write!(f, "the lines are equal; only the line ending after them differs\n{around}")
         } else {
             write!(
                 f,

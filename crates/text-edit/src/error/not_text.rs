@@ -6,7 +6,9 @@ use mc_domain::{Classified, ErrorKind};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NotText {
     /// The file has NUL, so it is binary or in an encoding such as UTF-32.
-    #[error("the file has NUL, so it is no text; view and edit text files only")]
+    #[error(
+        "the file contains NUL bytes, so it is not text; only text files can be viewed and edited"
+    )]
     Nul,
     /// The file has the byte order mark of UTF-16 and is not UTF-16.
     #[error("the file begins as UTF-16 and is invalid UTF-16; convert it to UTF-8 first")]

@@ -6,7 +6,7 @@ use crate::edit::{Edited, Splice};
 use crate::error::EditError;
 use crate::json::document::{Content, Document, Node};
 use crate::json::format::{NewValue, Style, begins_line, indent, is_multiline};
-use crate::json::path::{Found, Step};
+use crate::json::path::{MatchedValue, Step};
 use crate::json::{Matches, apply_json, targets};
 use crate::limits::MAX_FILE_BYTES;
 use crate::line::LineEnding;
@@ -16,9 +16,9 @@ mod gap;
 
 pub(super) use gap::{comma_after, has_comment, line_rest_end};
 
-/// Where a value is added.
+/// The position in an object or array at which a value is added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place<'k> {
+pub enum Position<'k> {
     /// A new key of an object, which is added at its end.
     Key(&'k str),
     /// A 0-based index of an array; the elements from there on move.
@@ -34,21 +34,20 @@ pub enum Place<'k> {
 pub fn add(
     view: &View<'_>,
     path: &str,
-    place: Place<'_>,
+    position: Position<'_>,
     value: &str,
     max_bytes: usize,
 ) -> Result<Edited, EditError> {
     let document = Document::parse(view)?;
     let value = NewValue::parse(value)?;
     let style = Style::of(view.file().text(), &document);
-    let mut found = targets(&document, path, Matches::One)?;
-    let found = found.remove(0);
-    check_place(&found, place)?;
+    let target = targets(&document, path, Matches::One)?.remove(0);
+    check_position(&target, position)?;
     let text = view.file().text();
-    let container = found.node;
+    let container = target.node;
     let items = container.items();
     let is_multiline = if items.is_empty() {
-        found.parent.is_none_or(|(parent, _)| is_multiline(text, parent))
+        target.parent.is_none_or(|(parent, _)| is_multiline(text, parent))
     } else {
         is_multiline(text, container)
     };
@@ -56,14 +55,14 @@ pub fn add(
         Some(first) => indent(text, first.start).to_owned(),
         None => format!("{}{}", indent(text, container.span.start), style.unit),
     });
-    let name = match place {
-        Place::Key(key) => format!("{}{}", quoted(key), style.colon),
-        Place::Index(_) | Place::End => String::new(),
+    let name = match position {
+        Position::Key(key) => format!("{}{}", quoted(key), style.colon),
+        Position::Index(_) | Position::End => String::new(),
     };
     let max = max_bytes.min(MAX_FILE_BYTES);
     let item = format!("{name}{}", value.write(&style, new_indent.as_deref(), max)?);
-    let splices = match place {
-        Place::Index(index) if index < items.len() => {
+    let splices = match position {
+        Position::Index(index) if index < items.len() => {
             vec![before(&items[index], &item, new_indent.as_deref(), &style)]
         }
         _ => match items.last() {
@@ -79,27 +78,27 @@ pub fn add(
     apply_json(view, &splices, max_bytes)
 }
 
-fn check_place(found: &Found<'_>, place: Place<'_>) -> Result<(), EditError> {
+fn check_position(target: &MatchedValue<'_>, position: Position<'_>) -> Result<(), EditError> {
     let wrong_type = |expected| {
-        let (path, actual) = (found.path.to_string(), found.node.kind());
+        let (path, actual) = (target.path.to_string(), target.node.kind());
         Err(EditError::WrongType { path, actual, expected })
     };
-    match (&found.node.content, place) {
-        (Content::Object(members), Place::Key(key)) => {
+    match (&target.node.content, position) {
+        (Content::Object(members), Position::Key(key)) => {
             if members.iter().any(|member| member.name == key) {
-                let mut path = found.path.clone();
-                path.0.push(Step::Name(key.to_owned()));
+                let mut path = target.path.clone();
+                path.0.push(Step::Name(key));
                 return Err(EditError::KeyExists { path: path.to_string() });
             }
             Ok(())
         }
-        (Content::Array(elements), Place::Index(index)) if index > elements.len() => {
-            let (path, length) = (found.path.to_string(), elements.len());
+        (Content::Array(elements), Position::Index(index)) if index > elements.len() => {
+            let (path, length) = (target.path.to_string(), elements.len());
             Err(EditError::IndexOutOfRange { path, length })
         }
-        (Content::Array(_), Place::Index(_) | Place::End) => Ok(()),
-        (_, Place::Key(_)) => wrong_type("an object"),
-        (_, Place::Index(_) | Place::End) => wrong_type("an array"),
+        (Content::Array(_), Position::Index(_) | Position::End) => Ok(()),
+        (_, Position::Key(_)) => wrong_type("an object"),
+        (_, Position::Index(_) | Position::End) => wrong_type("an array"),
     }
 }
 

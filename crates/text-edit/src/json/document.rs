@@ -184,10 +184,11 @@ impl Builder<'_> {
 
     /// Returns the shown form of a scalar or name that has masked text.
     ///
-    /// A path sees this form: a filter could otherwise try values until one matches.
+    /// A path sees this form. Otherwise a filter could be used to guess the masked value.
     fn masked(&self, span: &Range<usize>) -> Option<String> {
         self.view.mask_in(span)?;
-        Some(self.view.shown_of(span).trim_matches('"').to_owned())
+        let shown = &self.view.shown()[self.view.shown_range(span)];
+        Some(shown.trim_matches('"').to_owned())
     }
 }
 

@@ -19,11 +19,11 @@ pub fn remove(
     max_bytes: usize,
 ) -> Result<Edited, EditError> {
     let document = Document::parse(view)?;
-    let found = targets(&document, path, matches)?;
+    let targets = targets(&document, path, matches)?;
     let text = view.file().text();
     let mut containers: Vec<(&Node, Vec<usize>)> = Vec::new();
-    for found in &found {
-        let (parent, at) = found.parent.ok_or(EditError::Root)?;
+    for target in &targets {
+        let (parent, at) = target.parent.ok_or(EditError::Root)?;
         match containers.iter_mut().find(|(node, _)| node.span == parent.span) {
             Some((_, removed)) => removed.push(at),
             None => containers.push((parent, vec![at])),

@@ -4,7 +4,7 @@ use crate::edit::{Edited, Splice};
 use crate::error::EditError;
 use crate::json::document::Document;
 use crate::json::format::{NewValue, Style, indent, is_multiline};
-use crate::json::path::Found;
+use crate::json::path::MatchedValue;
 use crate::json::{Matches, apply_json, targets};
 use crate::limits::MAX_FILE_BYTES;
 use crate::line::LineEnding;
@@ -25,11 +25,11 @@ pub fn set(
     let document = Document::parse(view)?;
     let value = NewValue::parse(value)?;
     let style = Style::of(view.file().text(), &document);
-    let found = targets(&document, path, matches)?;
-    let mut splices = Vec::with_capacity(found.len());
+    let targets = targets(&document, path, matches)?;
+    let mut splices = Vec::with_capacity(targets.len());
     let mut left = max_bytes.min(MAX_FILE_BYTES);
-    for found in &found {
-        let splice = splice(view, found, &value, &style, left)?;
+    for target in &targets {
+        let splice = splice(view, target, &value, &style, left)?;
         left = left.saturating_sub(splice.new.len());
         splices.push(splice);
     }
@@ -38,15 +38,15 @@ pub fn set(
 
 fn splice(
     view: &View<'_>,
-    found: &Found<'_>,
+    target: &MatchedValue<'_>,
     value: &NewValue<'_>,
     style: &Style,
     max: usize,
 ) -> Result<Splice, EditError> {
     let text = view.file().text();
-    let span = found.node.span.clone();
-    let is_container = !found.node.items().is_empty();
-    let has_lines = match found.parent {
+    let span = target.node.span.clone();
+    let is_container = !target.node.items().is_empty();
+    let has_lines = match target.parent {
         _ if is_container => text[span.clone()].contains(['\n', '\r']),
         Some((parent, _)) => is_multiline(text, parent),
         None => true,

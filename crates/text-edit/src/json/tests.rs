@@ -1,3 +1,5 @@
+mod limits;
+
 use mc_sanitizer::mask;
 
 use super::*;
@@ -20,7 +22,10 @@ fn with<T>(text: &str, run: impl FnOnce(&View<'_>) -> T) -> T {
 }
 
 fn text(edited: Result<Edited, EditError>) -> String {
-    String::from_utf8(edited.expect("the edit is allowed").bytes().to_vec()).expect("UTF-8")
+    let edited = edited.expect("the edit is allowed");
+    let findings = mask(edited.text()).findings;
+    let checked = edited.check_masking(&findings).expect("masked text stays masked");
+    String::from_utf8(checked.bytes().to_vec()).expect("UTF-8")
 }
 
 fn set_in(file: &str, path: &str, value: &str, matches: Matches) -> Result<Edited, EditError> {
@@ -31,12 +36,22 @@ fn set_one(file: &str, path: &str, value: &str) -> Result<Edited, EditError> {
     set_in(file, path, value, Matches::One)
 }
 
-fn add_to(file: &str, path: &str, place: Place<'_>, value: &str) -> Result<Edited, EditError> {
-    with(file, |view| add(view, path, place, value, MAX_FILE_BYTES))
+fn add_to(
+    file: &str,
+    path: &str,
+    position: Position<'_>,
+    value: &str,
+) -> Result<Edited, EditError> {
+    with(file, |view| add(view, path, position, value, MAX_FILE_BYTES))
 }
 
 fn remove_from(file: &str, path: &str, matches: Matches) -> Result<Edited, EditError> {
     with(file, |view| remove(view, path, matches, MAX_FILE_BYTES))
+}
+
+/// Returns the size of paths and texts, in bytes.
+fn size(values: &JsonValues) -> usize {
+    values.values.iter().map(|value| value.path.len() + value.text.len()).sum()
 }
 
 fn values(file: &str, path: &str) -> Result<JsonValues, EditError> {
@@ -62,8 +77,9 @@ fn values_are_shown_as_they_are_written() {
     assert_eq!(found.count, 4);
     let found = values(CONFIG, "$.list[?@ > 1]").expect("values");
     assert_eq!(found.values.iter().map(|value| &*value.text).collect::<Vec<_>>(), ["2", "3"]);
-    let cut = with(CONFIG, |file| view(file, "$.*", Limits { max_bytes: 12, ..Limits::default() }));
+    let cut = with(CONFIG, |file| view(file, "$.*", Limits { max_bytes: 29, ..Limits::default() }));
     let cut = cut.expect("values");
+    assert_eq!(size(&cut), 29);
     assert_eq!(cut.values[1].text, "12");
     assert!(cut.values[1].is_cut && cut.values.len() == 2 && cut.count == 4);
 }
@@ -130,8 +146,8 @@ fn path_without_a_match_names_what_exists() {
 
 #[test]
 fn members_and_elements_are_added_in_the_format_of_the_file() {
-    let key = Place::Key("n");
-    for (file, path, place, value, expected) in [
+    let key = Position::Key("n");
+    for (file, path, position, value, expected) in [
         ("{\n  \"a\": 1\n}\n", "$", key, "2", "{\n  \"a\": 1,\n  \"n\": 2\n}\n"),
         ("{\n\t\"a\":1 // c\n}", "$", key, "[1]", "{\n\t\"a\":1, // c\n\t\"n\":[\n\t\t1\n\t]\n}"),
         ("{\n  \"a\": 1, // c\n}", "$", key, "2", "{\n  \"a\": 1, // c\n  \"n\": 2,\n}"),
@@ -140,7 +156,7 @@ fn members_and_elements_are_added_in_the_format_of_the_file() {
         ("{}", "$", key, "2", "{\n  \"n\": 2\n}"),
         ("{ }\n", "$", key, "2", "{\n  \"n\": 2\n}\n"),
         ("{\n  // c\n}", "$", key, "2", "{\n  // c\n  \"n\": 2\n}"),
-        ("[/* c */]", "$", Place::End, "2", "[/* c */\n  2\n]"),
+        ("[/* c */]", "$", Position::End, "2", "[/* c */\n  2\n]"),
         (
             "{\r\n    \"a\": {}\r\n}",
             "$.a",
@@ -148,37 +164,37 @@ fn members_and_elements_are_added_in_the_format_of_the_file() {
             "2",
             "{\r\n    \"a\": {\r\n        \"n\": 2\r\n    }\r\n}",
         ),
-        ("{\"a\": []}", "$.a", Place::End, "2", "{\"a\": [2]}"),
-        ("[1, 2]", "$", Place::End, "3", "[1, 2, 3]"),
-        ("[1, 2]", "$", Place::Index(2), "3", "[1, 2, 3]"),
-        ("[1, 2]", "$", Place::Index(0), "3", "[3, 1, 2]"),
-        ("[\n  1,\n  2,\n]", "$", Place::Index(1), "3", "[\n  1,\n  3,\n  2,\n]"),
-        ("[\n  1 /* a\n */\n]", "$", Place::End, "3", "[\n  1,\n  3 /* a\n */\n]"),
-        ("[1, ]", "$", Place::End, "3", "[1, 3, ]"),
+        ("{\"a\": []}", "$.a", Position::End, "2", "{\"a\": [2]}"),
+        ("[1, 2]", "$", Position::End, "3", "[1, 2, 3]"),
+        ("[1, 2]", "$", Position::Index(2), "3", "[1, 2, 3]"),
+        ("[1, 2]", "$", Position::Index(0), "3", "[3, 1, 2]"),
+        ("[\n  1,\n  2,\n]", "$", Position::Index(1), "3", "[\n  1,\n  3,\n  2,\n]"),
+        ("[\n  1 /* a\n */\n]", "$", Position::End, "3", "[\n  1,\n  3 /* a\n */\n]"),
+        ("[1, ]", "$", Position::End, "3", "[1, 3, ]"),
     ] {
-        assert_eq!(text(add_to(file, path, place, value)), expected, "{file:?}");
+        assert_eq!(text(add_to(file, path, position, value)), expected, "{file:?}");
     }
 }
 
 #[test]
 fn impossible_additions_are_refused() {
-    let refused = |file, path, place| add_to(file, path, place, "1").expect_err("refused");
+    let refused = |file, path, position| add_to(file, path, position, "1").expect_err("refused");
     assert_eq!(
-        refused("{\"a\": 1}", "$", Place::Key("a")),
+        refused("{\"a\": 1}", "$", Position::Key("a")),
         EditError::KeyExists { path: "$['a']".into() }
     );
     assert_eq!(
-        refused("{\"\\u0061\": 1}", "$", Place::Key("a")),
+        refused("{\"\\u0061\": 1}", "$", Position::Key("a")),
         EditError::KeyExists { path: "$['a']".into() }
     );
     assert!(matches!(
-        refused("[1]", "$", Place::Index(2)),
+        refused("[1]", "$", Position::Index(2)),
         EditError::IndexOutOfRange { length: 1, .. }
     ));
-    assert!(matches!(refused("[1]", "$", Place::Key("a")), EditError::WrongType { .. }));
-    assert!(matches!(refused("{}", "$", Place::End), EditError::WrongType { .. }));
-    assert!(matches!(refused("[1]", "$[0]", Place::End), EditError::WrongType { .. }));
-    assert_eq!(text(add_to("{}", "$", Place::Key("\"\n"), "1")), "{\n  \"\\\"\\n\": 1\n}");
+    assert!(matches!(refused("[1]", "$", Position::Key("a")), EditError::WrongType { .. }));
+    assert!(matches!(refused("{}", "$", Position::End), EditError::WrongType { .. }));
+    assert!(matches!(refused("[1]", "$[0]", Position::End), EditError::WrongType { .. }));
+    assert_eq!(text(add_to("{}", "$", Position::Key("\"\n"), "1")), "{\n  \"\\\"\\n\": 1\n}");
 }
 
 #[test]
@@ -249,7 +265,7 @@ fn placeholders_are_not_written_even_with_escapes() {
         let error = set_one("[1]", "$[0]", value).expect_err("a placeholder");
         assert!(matches!(error, EditError::Placeholder { .. }), "{value}");
     }
-    let error = add_to("{}", "$", Place::Key("[secret:x]"), "1").expect_err("a placeholder");
+    let error = add_to("{}", "$", Position::Key("[secret:x]"), "1").expect_err("a placeholder");
     assert!(matches!(error, EditError::Placeholder { .. }));
 }
 
@@ -269,7 +285,7 @@ fn hostile_files_and_values_are_refused() {
     let deep = add_to(
         &nested(MAX_JSON_DEPTH),
         &format!("${}", "[0]".repeat(MAX_JSON_DEPTH - 1)),
-        Place::End,
+        Position::End,
         "[]",
     );
     assert!(matches!(deep, Err(EditError::JsonTooLarge { .. })), "{deep:?}");

@@ -3,13 +3,14 @@
 use crate::error::EditError;
 use crate::json::document::Document;
 use crate::json::path;
-use crate::limits::{Limits, MAX_JSON_MATCHES, cut};
+use crate::limits::{Limits, MAX_JSON_MATCHES};
 use crate::view::View;
 
 /// A value at a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JsonValue {
-    /// Normalized path (RFC 9535).
+    /// Normalized path (RFC 9535), at most [`crate::MAX_PATH_BYTES`] long. A longer one is cut and
+    /// ends with `…`.
     pub path: String,
     /// Line of its start, 1-based.
     pub line: usize,
@@ -29,30 +30,29 @@ pub struct JsonValues {
     pub count: usize,
 }
 
-/// Returns the values at a path. [`Limits::max_bytes`] limits the text of all of them.
+/// Returns the values at a path. [`Limits::max_bytes`] limits the paths and texts of all of them;
+/// the first path is always returned. A placeholder is never split.
 ///
 /// Fails if the file is not JSON, the path is invalid or nothing is there.
 pub fn view(view: &View<'_>, path: &str, limits: Limits) -> Result<JsonValues, EditError> {
     let document = Document::parse(view)?;
-    let (found, count) = path::query(&document, path, MAX_JSON_MATCHES)?;
-    if found.is_empty() {
+    let (matches, count) = path::query(&document, path, MAX_JSON_MATCHES)?;
+    if matches.is_empty() {
         return Err(path::no_match(&document, path));
     }
     let mut values: Vec<JsonValue> = Vec::new();
     let mut left = limits.max_bytes;
-    for found in found {
-        if left == 0 {
+    for matched in matches {
+        let path = matched.path.to_string();
+        if left <= path.len() && !values.is_empty() {
             break;
         }
-        let shown = view.shown_of(&found.node.span);
-        let text = cut(shown, left);
+        left = left.saturating_sub(path.len());
+        let span = &matched.node.span;
+        let (text, is_cut) = view.cut_shown(&view.shown_range(span), left);
         left -= text.len();
-        values.push(JsonValue {
-            path: found.path.to_string(),
-            line: view.line_number(found.node.span.start),
-            text: text.to_owned(),
-            is_cut: text.len() < shown.len(),
-        });
+        let line = view.line_number(span.start);
+        values.push(JsonValue { path, line, text: text.to_owned(), is_cut });
     }
     Ok(JsonValues { values, count })
 }

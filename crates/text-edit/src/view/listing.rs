@@ -1,8 +1,8 @@
 //! Lines of a view, with line numbers.
 
 use crate::error::EditError;
-use crate::limits::{Limits, cut};
-use crate::view::{SpanKind, View};
+use crate::limits::Limits;
+use crate::view::View;
 
 /// Width of a line number.
 const NUMBER_WIDTH: usize = 6;
@@ -51,22 +51,16 @@ impl View<'_> {
             masked_count: self.masks().len(),
             ends_with_line_ending: self.file().ends_with_line_ending(),
         };
-        let mut left = limits.max_bytes;
         for number in first.max(1)..=last {
-            let (shown, is_cut) = self.cut_line(number, limits.max_line_bytes);
+            let (line, is_cut) = self.listed_line(number, limits.max_line_bytes);
             // The first line is always there, or a caller could not continue.
-            if shown.len() > left && number > first {
+            if listing.text.len() + line.len() > limits.max_bytes && number > first {
                 listing.next_line = Some(number);
                 listing.last_line = number - 1;
                 break;
             }
-            left = left.saturating_sub(shown.len());
-            push_line(&mut listing.text, number, shown);
+            listing.text.push_str(&line);
             if is_cut {
-                let length = self.shown_lines()[number - 1].len();
-                let note = format!("… [cut: {} of {length} bytes are shown]\n", shown.len());
-                listing.text.truncate(listing.text.len() - 1);
-                listing.text.push_str(&note);
                 listing.cut_lines.push(number);
             }
         }
@@ -102,29 +96,22 @@ impl View<'_> {
         is_valid.then_some((from, to)).ok_or_else(out_of_range)
     }
 
-    /// Returns the start of a line, of at most `max` bytes, and whether it was cut.
-    fn cut_line(&self, number: usize, max: usize) -> (&str, bool) {
-        let line = self.shown_lines()[number - 1].clone();
-        let shown = &self.shown()[line.clone()];
-        if shown.len() <= max {
-            return (shown, false);
+    /// Returns a line with its number, of which at most `max` bytes are shown, and whether it was
+    /// cut.
+    fn listed_line(&self, number: usize, max: usize) -> (String, bool) {
+        let line = &self.shown_lines()[number - 1];
+        let (shown, is_cut) = self.cut_shown(line, max);
+        let mut listed = String::with_capacity(NUMBER_WIDTH + shown.len() + 2);
+        for (at, part) in shown.split('\n').enumerate() {
+            let number = if at == 0 { number.to_string() } else { String::new() };
+            let end = if at == 0 { "" } else { "\n" };
+            listed.push_str(&format!("{end}{number:>NUMBER_WIDTH$}\t{part}"));
         }
-        let mut end = cut(shown, max).len();
-        let last = self.layer().segment_at((line.start + end).saturating_sub(1));
-        if let Some(segment) = self.layer().segments.get(last) {
-            let splits = segment.shown.end > line.start + end;
-            let kind = self.map(segment.shown.clone()).map(|mapped| mapped.kind);
-            if splits && kind == Some(SpanKind::Masked) {
-                end = segment.shown.start.saturating_sub(line.start);
-            }
+        if is_cut {
+            let (shown, length) = (shown.len(), line.len());
+            listed.push_str(&format!("… [cut: {shown} of {length} bytes are shown]"));
         }
-        (&shown[..end], true)
-    }
-}
-
-fn push_line(text: &mut String, number: usize, shown: &str) {
-    for (at, part) in shown.split('\n').enumerate() {
-        let number = if at == 0 { number.to_string() } else { String::new() };
-        text.push_str(&format!("{number:>NUMBER_WIDTH$}\t{part}\n"));
+        listed.push('\n');
+        (listed, is_cut)
     }
 }

@@ -6,12 +6,14 @@ use std::sync::LazyLock;
 use mc_sanitizer::{Class, Finding};
 use regex::Regex;
 
-use crate::layer::{Kind, Layer};
 use crate::line::lines;
+use crate::mapped_text::{Kind, MappedText};
 
 /// The category of a text that is masked as a whole, as in the sanitizer.
 const UNSTABLE: &str = "unstable-text";
 
+/// Maximum length of a placeholder, in bytes.
+pub(crate) const MAX_PLACEHOLDER_BYTES: usize = 80;
 /// A placeholder of the sanitizer.
 pub(crate) static PLACEHOLDER: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"\[(?:secret|personal):[A-Za-z0-9._-]{1,64}\]").expect("the regex is valid")
@@ -58,36 +60,36 @@ pub(super) fn whole(text: &str) -> Vec<Mask> {
 
 /// Returns the text with placeholders. The line endings of masked text follow its placeholder, so
 /// that line numbers stay the same.
-pub(super) fn masked(text: &str, masks: &[Mask]) -> Layer {
-    let mut layer = Layer::default();
+pub(super) fn masked(text: &str, masks: &[Mask]) -> MappedText {
+    let mut mapped = MappedText::default();
     let mut kept_to = 0;
     for mask in masks {
-        push_verbatim(&mut layer, text, kept_to..mask.text.start);
-        push_masked(&mut layer, text, mask);
+        push_verbatim(&mut mapped, text, kept_to..mask.text.start);
+        push_masked(&mut mapped, text, mask);
         kept_to = mask.text.end;
     }
-    push_verbatim(&mut layer, text, kept_to..text.len());
-    layer
+    push_verbatim(&mut mapped, text, kept_to..text.len());
+    mapped
 }
 
-fn push_verbatim(layer: &mut Layer, text: &str, range: Range<usize>) {
+fn push_verbatim(mapped: &mut MappedText, text: &str, range: Range<usize>) {
     if !range.is_empty() {
-        layer.push(&text[range.clone()], range, Kind::Verbatim);
+        mapped.push(&text[range.clone()], range, Kind::Verbatim);
     }
 }
 
-fn push_masked(layer: &mut Layer, text: &str, mask: &Mask) {
+fn push_masked(mapped: &mut MappedText, text: &str, mask: &Mask) {
     let mut lines = lines(&text[mask.text.clone()]).into_iter();
     let Some(first) = lines.next() else { return };
     let start = mask.text.start;
     let placeholder = format!("[{}:{}]", mask.class.as_str(), mask.category);
-    layer.push(&placeholder, start..start + first.text.end, Kind::Masked);
+    mapped.push(&placeholder, start..start + first.text.end, Kind::Masked);
     let mut before = first;
     // Each line ending has the rest of the text up to the next one.
     while let Some(ending) = before.ending {
         let next = lines.next();
         let end = next.as_ref().map_or(before.end(), |next| next.text.end);
-        layer.push(ending.as_str(), start + before.text.end..start + end, Kind::Masked);
+        mapped.push(ending.as_str(), start + before.text.end..start + end, Kind::Masked);
         let Some(next) = next else { break };
         before = next;
     }

@@ -13,13 +13,13 @@ use mc_sanitizer::visible_text::{
     InvisibleKind, invisible_kind, is_other_line_break, is_unprintable, sequence_end,
 };
 
-use crate::layer::{Kind, Layer};
+use crate::mapped_text::{Kind, MappedText};
 
 /// The character that replaces a run of invisible characters.
 pub(crate) const REPLACEMENT: char = char::REPLACEMENT_CHARACTER;
 
 /// Returns the neutralized form; `None` if its characters can't be matched to those of `masked`.
-pub(super) fn neutral(masked: &Layer) -> Option<Layer> {
+pub(super) fn neutral(masked: &MappedText) -> Option<MappedText> {
     let visible = match neutralize(&masked.shown) {
         Cow::Borrowed(_) => return Some(masked.clone()),
         Cow::Owned(_) => visible(masked),
@@ -31,9 +31,9 @@ pub(super) fn neutral(masked: &Layer) -> Option<Layer> {
 }
 
 /// Replaces or removes invisible characters.
-fn visible(masked: &Layer) -> Layer {
+fn visible(masked: &MappedText) -> MappedText {
     let text = masked.shown.as_str();
-    let mut layer = Layer::default();
+    let mut mapped = MappedText::default();
     let mut at = 0;
     while let Some(c) = text[at..].chars().next() {
         let start = at;
@@ -41,10 +41,10 @@ fn visible(masked: &Layer) -> Layer {
         let sequence = kind.and_then(|_| sequence_end(text, at));
         at = sequence.unwrap_or(at + c.len_utf8());
         let after = text[at..].chars().next();
-        let before = layer.shown.chars().next_back();
+        let before = mapped.shown.chars().next_back();
         if !is_unprintable(before, c, after) {
             let (range, kind) = origin(masked, start..at);
-            layer.push(&text[start..at], range, kind);
+            mapped.push(&text[start..at], range, kind);
             continue;
         }
         let is_crlf = c == '\r' && after == Some('\n');
@@ -52,17 +52,17 @@ fn visible(masked: &Layer) -> Layer {
         let (range, origin) = origin(masked, start..at);
         let origin = origin.max(Kind::Converted);
         if is_crlf || is_other_line_break(c) {
-            layer.push("\n", range, origin);
+            mapped.push("\n", range, origin);
         } else if before == Some(REPLACEMENT) {
             // Without the replacement character before, it would be shown.
-            layer.extend_last(range, origin);
+            mapped.extend_last(range, origin);
         } else if is_removed(kind) {
-            layer.push_hidden(range, origin);
+            mapped.push_hidden(range, origin);
         } else {
-            layer.push("\u{fffd}", range, origin);
+            mapped.push("\u{fffd}", range, origin);
         }
     }
-    layer
+    mapped
 }
 
 /// Whether an invisible character is removed instead of being replaced.
@@ -71,18 +71,18 @@ fn is_removed(kind: Option<InvisibleKind>) -> bool {
 }
 
 /// Returns the bytes of the text and the kind of a part of the masked text.
-fn origin(masked: &Layer, part: Range<usize>) -> (Range<usize>, Kind) {
+fn origin(masked: &MappedText, part: Range<usize>) -> (Range<usize>, Kind) {
     (masked.text_range(&part, false), masked.kind(&part))
 }
 
 /// Returns `visible` with the characters of `neutral`, which replaces single characters of it.
-fn with_brackets(visible: &Layer, neutral: &str) -> Option<Layer> {
-    let mut layer = Layer::default();
+fn with_brackets(visible: &MappedText, neutral: &str) -> Option<MappedText> {
+    let mut mapped = MappedText::default();
     let mut replaced = neutral.chars();
     for segment in &visible.segments {
         let part = &visible.shown[segment.shown.clone()];
         if part.is_empty() {
-            layer.push_hidden(segment.text.clone(), segment.kind);
+            mapped.push_hidden(segment.text.clone(), segment.kind);
         }
         for (offset, c) in part.char_indices() {
             let new = replaced.next()?;
@@ -94,8 +94,8 @@ fn with_brackets(visible: &Layer, neutral: &str) -> Option<Layer> {
                 Kind::Converted | Kind::Masked => segment.text.clone(),
             };
             let kind = if new == c { segment.kind } else { segment.kind.max(Kind::Converted) };
-            layer.push(new.encode_utf8(&mut [0; 4]), range, kind);
+            mapped.push(new.encode_utf8(&mut [0; 4]), range, kind);
         }
     }
-    replaced.next().is_none().then_some(layer)
+    replaced.next().is_none().then_some(mapped)
 }

@@ -80,19 +80,33 @@ fn ranges_are_one_based_and_inclusive() {
     }
     let empty = list("", None, Limits::default()).expect("an empty file");
     assert_eq!((empty.text.as_str(), empty.first_line, empty.last_line), ("", 0, 0));
-    assert!(list("", Some((1, 1)), Limits::default()).is_err());
+    let error = list("", Some((1, 1)), Limits::default()).expect_err("there is no line");
+    assert!(error.to_string().starts_with("the file is empty"), "{error}");
 }
 
 #[test]
 fn long_lines_and_files_are_cut_between_characters() {
     let text = format!("{}\nb\nc\n", "é".repeat(10));
-    let listing = list(&text, None, limits(5, 6)).expect("a listing");
+    let listing = list(&text, None, limits(5, 64)).expect("a listing");
     assert_eq!(listing.text, "     1\téé… [cut: 4 of 20 bytes are shown]\n     2\tb\n     3\tc\n");
     assert_eq!((listing.cut_lines, listing.next_line), (vec![1], None));
-    let listing = list(&text, None, limits(5, 5)).expect("a listing");
+    assert_eq!(listing.text.len(), 64);
+    let listing = list(&text, None, limits(5, 63)).expect("a listing");
     assert_eq!((listing.last_line, listing.next_line), (2, Some(3)));
     let listing = list(&text, Some((1, 2)), limits(100, 0)).expect("a listing");
     assert_eq!((listing.last_line, listing.next_line), (1, Some(2)), "one line at least");
+}
+
+#[test]
+fn empty_lines_count_with_their_numbers() {
+    let limits = Limits::default();
+    for line in ["\n", "\u{c}\u{c}\u{c}\n"] {
+        let listing = list(&line.repeat(400_000), None, limits).expect("a listing");
+        let size = listing.text.len();
+        assert!(size <= limits.max_bytes, "{line:?}: {size}");
+        assert!(size > limits.max_bytes - 100, "{line:?}: {size}");
+        assert_eq!(listing.next_line, Some(listing.last_line + 1));
+    }
 }
 
 #[test]

@@ -1,10 +1,11 @@
 //! The part of a path that exists, for errors.
 
+use mc_prompt_guard::neutralize;
+
 use crate::error::EditError;
 use crate::json::document::{Content, Document, Node};
 use crate::json::path::{Step, Steps};
-use crate::limits::cut;
-use mc_prompt_guard::neutralize;
+use crate::limits::shortened;
 
 /// Maximum number of keys in an error.
 const MAX_KEYS: usize = 20;
@@ -33,8 +34,8 @@ fn contents(node: &Node) -> String {
         Content::Object(members) if members.is_empty() => "no keys".to_owned(),
         Content::Object(members) => {
             let names = members.iter().take(MAX_KEYS).map(|member| {
-                let name = neutralize(&member.name);
-                cut(&name, MAX_KEY_BYTES).to_owned()
+                let name = shortened(&member.name, MAX_KEY_BYTES);
+                shortened(&neutralize(&name), MAX_KEY_BYTES).into_owned()
             });
             let names: Vec<String> = names.collect();
             let left = members.len() - names.len();
@@ -44,7 +45,7 @@ fn contents(node: &Node) -> String {
     }
 }
 
-fn child<'d>(node: &'d Node, step: &Step) -> Option<&'d Node> {
+fn child<'d>(node: &'d Node, step: &Step<'_>) -> Option<&'d Node> {
     match (&node.content, step) {
         (Content::Array(elements), Step::Index(index)) => elements.get(*index),
         (Content::Object(members), Step::Name(name)) => {
@@ -56,12 +57,12 @@ fn child<'d>(node: &'d Node, step: &Step) -> Option<&'d Node> {
 
 /// Returns the step at the start of a path, and the rest; `None` if it is not a single name without
 /// escapes or an index.
-fn step(path: &str) -> Option<(Step, &str)> {
+fn step(path: &str) -> Option<(Step<'_>, &str)> {
     let path = path.trim_start();
     if let Some(rest) = path.strip_prefix('.') {
         let is_name = |c: char| c.is_alphanumeric() || c == '_';
         let end = rest.find(|c| !is_name(c)).unwrap_or(rest.len());
-        let name = Step::Name(rest[..end].to_owned());
+        let name = Step::Name(&rest[..end]);
         return (end > 0).then_some((name, &rest[end..]));
     }
     let inner = path.strip_prefix('[')?.trim_start();
@@ -72,5 +73,5 @@ fn step(path: &str) -> Option<(Step, &str)> {
     }
     let (name, rest) = inner[1..].split_once(quote)?;
     let rest = rest.trim_start().strip_prefix(']')?;
-    (!name.contains('\\')).then(|| (Step::Name(name.to_owned()), rest))
+    (!name.contains('\\')).then_some((Step::Name(name), rest))
 }

@@ -27,14 +27,14 @@ pub(crate) struct Segment {
 /// A form of a text. Its segments are in the order of the text, and cover the shown text and the
 /// text without gaps and overlaps.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Layer {
+pub(crate) struct MappedText {
     /// The shown text.
     pub shown: String,
     /// The parts.
     pub segments: Vec<Segment>,
 }
 
-impl Layer {
+impl MappedText {
     /// Appends a part. A part that continues the last one is added to it, and so is a part of the
     /// same masked text, of which a terminal sequence before it may have hidden the beginning.
     pub fn push(&mut self, shown: &str, text: Range<usize>, kind: Kind) {
@@ -151,42 +151,42 @@ mod tests {
 
     /// The text `abc<hidden>d\r\n` of 10 bytes, where the hidden character has 3 and `\r\n` is
     /// shown as `\n`.
-    fn layer() -> Layer {
-        let mut layer = Layer::default();
-        layer.push("ab", 0..2, Kind::Verbatim);
-        layer.push("c", 2..3, Kind::Verbatim);
-        layer.push_hidden(3..6, Kind::Converted);
-        layer.push("d", 6..7, Kind::Verbatim);
-        layer.push("\n", 7..9, Kind::Converted);
-        layer
+    fn mapped() -> MappedText {
+        let mut mapped = MappedText::default();
+        mapped.push("ab", 0..2, Kind::Verbatim);
+        mapped.push("c", 2..3, Kind::Verbatim);
+        mapped.push_hidden(3..6, Kind::Converted);
+        mapped.push("d", 6..7, Kind::Verbatim);
+        mapped.push("\n", 7..9, Kind::Converted);
+        mapped
     }
 
     #[test]
     fn hidden_characters_belong_to_a_range_only_inside_of_it() {
-        let layer = layer();
-        assert_eq!((layer.shown.as_str(), layer.segments.len()), ("abcd\n", 4));
+        let mapped = mapped();
+        assert_eq!((mapped.shown.as_str(), mapped.segments.len()), ("abcd\n", 4));
         for (shown, text) in [(0..3, 0..3), (3..4, 6..7), (2..4, 2..7), (4..5, 7..9), (0..5, 0..9)]
         {
-            assert_eq!(layer.text_range(&shown, false), text, "{shown:?}");
+            assert_eq!(mapped.text_range(&shown, false), text, "{shown:?}");
         }
-        assert_eq!(layer.text_range(&(3..3), false), 6..6);
-        assert_eq!(layer.text_range(&(3..3), true), 3..3);
-        assert_eq!(layer.text_range(&(5..5), false), 9..9);
-        assert_eq!(layer.text_range(&(0..0), true), 0..0);
+        assert_eq!(mapped.text_range(&(3..3), false), 6..6);
+        assert_eq!(mapped.text_range(&(3..3), true), 3..3);
+        assert_eq!(mapped.text_range(&(5..5), false), 9..9);
+        assert_eq!(mapped.text_range(&(0..0), true), 0..0);
     }
 
     #[test]
     fn kind_of_a_range_is_the_strongest_of_its_parts() {
-        let layer = layer();
-        assert_eq!(layer.kind(&(0..3)), Kind::Verbatim);
-        assert_eq!(layer.kind(&(2..4)), Kind::Converted, "a hidden character is between");
-        assert_eq!(layer.kind(&(3..5)), Kind::Converted);
+        let mapped = mapped();
+        assert_eq!(mapped.kind(&(0..3)), Kind::Verbatim);
+        assert_eq!(mapped.kind(&(2..4)), Kind::Converted, "a hidden character is between");
+        assert_eq!(mapped.kind(&(3..5)), Kind::Converted);
     }
 
     #[test]
     fn positions_of_the_text_are_shown() {
-        let layer = layer();
-        let shown = [0, 2, 3, 4, 6, 7, 8, 9].map(|text| layer.shown_offset(text));
+        let mapped = mapped();
+        let shown = [0, 2, 3, 4, 6, 7, 8, 9].map(|text| mapped.shown_offset(text));
         assert_eq!(shown, [0, 2, 3, 3, 3, 4, 5, 5]);
     }
 }
