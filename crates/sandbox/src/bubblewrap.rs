@@ -3,6 +3,7 @@
 mod arguments;
 mod process;
 mod spawn;
+mod start_error;
 
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};

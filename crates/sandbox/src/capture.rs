@@ -1,9 +1,10 @@
 //! Keeps the start and the end of a stream of any length.
 
 use std::collections::VecDeque;
+use std::fmt;
 
 /// Output of a command. If it was longer than the limit, its middle is missing.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct CapturedOutput {
     /// First bytes of the output, or all of it.
     pub head: Vec<u8>,
@@ -34,8 +35,19 @@ impl CapturedOutput {
     }
 }
 
+/// The content may be secret, so only sizes are shown.
+impl fmt::Debug for CapturedOutput {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("CapturedOutput")
+            .field("head_bytes", &self.head.len())
+            .field("tail_bytes", &self.tail.len())
+            .field("total_bytes", &self.total_bytes)
+            .finish()
+    }
+}
+
 /// Collects a stream in at most `limit` bytes.
-#[derive(Debug)]
 pub(crate) struct Capture {
     limit: usize,
     head: Vec<u8>,
@@ -92,6 +104,13 @@ mod tests {
             assert_eq!((kept.total_bytes, kept.omitted_bytes()), (26, 19));
             assert_eq!(kept.to_text(), "abcd\n[19 bytes omitted]\nxyz");
         }
+    }
+
+    #[test]
+    fn content_is_not_shown() {
+        let kept = captured(6, &["hidden"]);
+        let shown = format!("{kept:?}");
+        assert_eq!(shown, "CapturedOutput { head_bytes: 3, tail_bytes: 3, total_bytes: 6 }");
     }
 
     #[test]

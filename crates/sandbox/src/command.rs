@@ -1,15 +1,18 @@
 //! Commands and their directories.
 
 use std::ffi::OsString;
+use std::fmt;
 use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use mc_privileges::{UnprivilegedUser, raise_privileges};
-use rustix::fs::{Mode, OFlags, open};
+use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, open, openat2};
+use rustix::io::Errno;
 
 use crate::Error;
 use crate::limits::Limits;
+use crate::protected_paths::ProtectedPaths;
 
 /// User that runs commands of a service that is root, if a command names no other. It exists only
 /// for this, without an account.
@@ -32,7 +35,7 @@ pub enum Access {
     Writable,
 }
 
-/// An open directory, and its place in the sandbox. Because it is open, a link or another directory
+/// An open directory, and its path in the sandbox. Because it is open, a link or another directory
 /// that takes its path later has no effect.
 ///
 /// Files that a command has created there are as untrusted as its output: links may lead anywhere
@@ -40,23 +43,28 @@ pub enum Access {
 #[derive(Debug, Clone)]
 pub struct Directory {
     pub(crate) handle: Arc<OwnedFd>,
-    pub(crate) place: PathBuf,
+    pub(crate) target: PathBuf,
     pub(crate) access: Access,
 }
 
 impl Directory {
-    /// Opens a directory. The last component of the path must not be a symbolic link.
-    pub fn open(path: &Path, place: impl Into<PathBuf>, access: Access) -> Result<Self, Error> {
+    /// Opens a directory. No component of the path may be a symbolic link; on kernels before 5.6,
+    /// only the last component is checked. `target` is its path in the sandbox.
+    pub fn open(path: &Path, target: impl Into<PathBuf>, access: Access) -> Result<Self, Error> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let _raised = raise_privileges();
-        let handle = open(path, flags, Mode::empty())
+        let opened = match openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
+            Err(Errno::NOSYS) => open(path, flags, Mode::empty()),
+            opened => opened,
+        };
+        let handle = opened
             .map_err(|cause| Error::Directory { path: path.to_owned(), cause: cause.into() })?;
-        Ok(Self::from_handle(handle, place, access))
+        Ok(Self::from_handle(handle, target, access))
     }
 
     /// Returns the directory of an open descriptor.
-    pub fn from_handle(handle: OwnedFd, place: impl Into<PathBuf>, access: Access) -> Self {
-        Self { handle: Arc::new(handle), place: place.into(), access }
+    pub fn from_handle(handle: OwnedFd, target: impl Into<PathBuf>, access: Access) -> Self {
+        Self { handle: Arc::new(handle), target: target.into(), access }
     }
 
     /// Returns the current path of the directory on this machine.
@@ -67,7 +75,7 @@ impl Directory {
 }
 
 /// A command: a program with arguments, never a text for a shell.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Command {
     pub(crate) program: OsString,
     pub(crate) arguments: Vec<OsString>,
@@ -132,8 +140,8 @@ impl Command {
         self.user.unwrap_or(DEFAULT_USER).if_root()
     }
 
-    /// Checks the command. `protected` are paths that no directory may contain.
-    pub(crate) fn check(&self, protected: &[PathBuf]) -> Result<(), Error> {
+    /// Checks the command. Its directories must not contain protected paths.
+    pub(crate) fn check(&self, protected: &ProtectedPaths) -> Result<(), Error> {
         let invalid = |message: String| Err(Error::InvalidCommand(message));
         self.limits.check()?;
         if self.program.is_empty() {
@@ -158,35 +166,51 @@ impl Command {
         self.check_directories(protected)
     }
 
-    fn check_directories(&self, protected: &[PathBuf]) -> Result<(), Error> {
+    fn check_directories(&self, protected: &ProtectedPaths) -> Result<(), Error> {
         let invalid = |message: String| Err(Error::InvalidCommand(message));
         for (index, directory) in self.directories.iter().enumerate() {
-            let place = directory.place.as_path();
-            let first = place.components().nth(1).map(|first| first.as_os_str().to_os_string());
+            let target = directory.target.as_path();
+            let first = target.components().nth(1).map(|first| first.as_os_str().to_os_string());
             let is_free = first.is_some_and(|first| RESERVED.iter().all(|name| first != *name));
-            if !is_plain(place) || !is_free {
+            if !is_plain(target) || !is_free {
                 return invalid(format!(
-                    "{} is no place for a directory; use one such as /work",
-                    place.display()
+                    "a directory can't be mounted at {}; choose a path such as /work",
+                    target.display()
                 ));
             }
-            let others = self.directories[..index].iter().map(|other| other.place.as_path());
-            if others.into_iter().any(|other| other.starts_with(place) || place.starts_with(other))
-            {
+            let mut others = self.directories[..index].iter().map(|other| other.target.as_path());
+            if others.any(|other| other.starts_with(target) || target.starts_with(other)) {
                 return invalid(format!(
-                    "two directories overlap at {}; give each a place of its own",
-                    place.display()
+                    "two directories overlap at {}; choose a separate path for each",
+                    target.display()
                 ));
             }
-            let path = directory.path()?;
-            if path == Path::new("/") || protected.iter().any(|inner| inner.starts_with(&path)) {
+            if protected.contain(&directory.path()?) {
                 return invalid(format!(
-                    "the directory for {} contains files of the service; name one below it",
-                    place.display()
+                    "the directory mounted at {} contains files of the service; choose a \
+                     directory that contains none",
+                    target.display()
                 ));
             }
         }
         Ok(())
+    }
+}
+
+/// Arguments and values of variables may be secret, so they are not shown.
+impl fmt::Debug for Command {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<&OsString> = self.environment.iter().map(|(name, _)| name).collect();
+        formatter
+            .debug_struct("Command")
+            .field("program", &self.program)
+            .field("arguments", &self.arguments.len())
+            .field("directories", &self.directories)
+            .field("working_directory", &self.working_directory)
+            .field("environment", &names)
+            .field("limits", &self.limits)
+            .field("user", &self.user)
+            .finish()
     }
 }
 
@@ -203,18 +227,18 @@ mod tests {
     use super::*;
 
     fn error_of(command: &Command) -> String {
-        command.check(&[]).expect_err("an invalid command").to_string()
+        command.check(&ProtectedPaths::default()).expect_err("an invalid command").to_string()
     }
 
-    fn at(place: &str) -> Directory {
+    fn at(target: &str) -> Directory {
         let path = Path::new(env!("CARGO_MANIFEST_DIR"));
-        Directory::open(path, place, Access::ReadOnly).expect("a directory")
+        Directory::open(path, target, Access::ReadOnly).expect("a directory")
     }
 
     #[test]
     fn invalid_command_is_refused() {
         let new = || Command::new("true");
-        new().check(&[]).expect("a valid command");
+        new().check(&ProtectedPaths::default()).expect("a valid command");
         assert!(error_of(&Command::new("")).contains("names no program"));
         assert!(error_of(&new().args(["a\0b"])).contains("NUL"));
         assert!(error_of(&new().args(["a".repeat(2 << 20)])).contains("1 MiB"));
@@ -226,33 +250,34 @@ mod tests {
     }
 
     #[test]
-    fn directory_has_a_place_of_its_own() {
-        for place in ["/", "/usr/share/x", "/etc", "/tmp/x", "work", "/work/../usr", "/proc/1"] {
-            let error = error_of(&Command::new("true").directory(at(place)));
-            assert!(error.contains("is no place for a directory"), "{place}: {error}");
+    fn directory_has_a_path_of_its_own() {
+        for target in ["/", "/usr/share/x", "/etc", "/tmp/x", "work", "/work/../usr", "/proc/1"] {
+            let error = error_of(&Command::new("true").directory(at(target)));
+            assert!(error.contains("can't be mounted at"), "{target}: {error}");
         }
         let overlapping = Command::new("true").directory(at("/work")).directory(at("/work/inner"));
         assert!(error_of(&overlapping).contains("two directories overlap"));
         let siblings = Command::new("true").directory(at("/work")).directory(at("/work2"));
-        siblings.check(&[]).expect("a valid command");
-    }
-
-    #[test]
-    fn directory_with_files_of_the_service_is_refused() {
-        let command = Command::new("true").directory(at("/work"));
-        let inner = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-        let error = command.check(&[inner]).expect_err("a protected path");
-        assert!(error.to_string().contains("contains files of the service"), "{error}");
-        command
-            .check(&[PathBuf::from(env!("CARGO_MANIFEST_DIR").to_owned() + "2")])
-            .expect("valid");
+        siblings.check(&ProtectedPaths::default()).expect("a valid command");
     }
 
     #[test]
     fn link_is_no_directory() {
         let directory = tempfile::tempdir().expect("a directory");
         let link = directory.path().join("link");
-        std::os::unix::fs::symlink("/etc", &link).expect("a link");
-        Directory::open(&link, "/work", Access::ReadOnly).expect_err("a link");
+        std::os::unix::fs::symlink("/usr", &link).expect("a link");
+        // Also in the middle of a path.
+        for path in [link.clone(), link.join("share")] {
+            Directory::open(&path, "/work", Access::ReadOnly).expect_err("a link");
+        }
+        Directory::open(Path::new("/usr/share"), "/work", Access::ReadOnly).expect("a directory");
+    }
+
+    #[test]
+    fn arguments_and_values_are_not_shown() {
+        let command = Command::new("make").args(["hidden-argument"]).env("KEY", "hidden-value");
+        let shown = format!("{command:?}");
+        assert!(!shown.contains("hidden"), "{shown}");
+        assert!(shown.contains("\"make\"") && shown.contains("\"KEY\""), "{shown}");
     }
 }

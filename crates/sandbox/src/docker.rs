@@ -78,23 +78,32 @@ impl Docker {
         // A task of its own, which removes the container also if this future is dropped.
         let (docker, cancel) = (self.clone(), cancel.child_token());
         let guard = cancel.clone().drop_guard();
-        let task =
-            tokio::spawn(async move { docker.run_to_end(&command, on_output, &cancel).await });
+        let task = tokio::spawn(docker.run_to_end(command, on_output, cancel));
         let outcome = task.await.map_err(|error| Error::Docker(error.to_string()))?;
         drop(guard);
         outcome
     }
 
     async fn run_to_end(
-        &self,
-        command: &Command,
-        on_output: impl FnMut(OutputStream, &[u8]) + Send,
-        cancel: &CancellationToken,
+        self,
+        command: Command,
+        on_output: impl FnMut(OutputStream, &[u8]) + Send + 'static,
+        cancel: CancellationToken,
     ) -> Result<Outcome, Error> {
-        let configuration = configuration(command, &self.settings, now())?;
+        let configuration = configuration(&command, &self.settings, now())?;
+        // What it can't remove now, it tries again before the next command.
+        if let Err(error) = self.remove_expired().await {
+            tracing::warn!(%error, "expired containers were not removed");
+        }
         let created = self.engine.create_container(None, configuration).await.map_err(failed)?;
-        let outcome = self.run_container(&created.id, command, on_output, cancel).await;
+        let run = {
+            let (docker, id) = (self.clone(), created.id.clone());
+            async move { docker.run_container(&id, &command, on_output, &cancel).await }
+        };
+        // A panic of the caller's function ends this task only, so the container is removed.
+        let outcome = tokio::spawn(run).await;
         let removed = self.remove(&created.id).await;
+        let outcome = outcome.unwrap_or_else(|error| Err(Error::Docker(error.to_string())));
         match (outcome, removed) {
             (Ok(_), Err(error)) => Err(Error::NotEnded(error.to_string())),
             (outcome, _) => outcome,

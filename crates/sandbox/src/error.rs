@@ -9,7 +9,9 @@ use mc_domain::{Classified, ErrorKind};
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The operator has switched off commands.
-    #[error("commands are disabled on this service; set sandbox.runner to auto to allow them")]
+    #[error(
+        "commands are disabled on this service; ask its operator to set sandbox.runner to auto"
+    )]
     Disabled,
     /// Neither bubblewrap nor Docker can be used.
     #[error(
@@ -24,7 +26,7 @@ pub enum Error {
     #[error("invalid setting of the sandbox: {0}")]
     InvalidSetting(String),
     /// A limit is out of its range.
-    #[error("the limit {name} is {value}; set it to {least} to {most}")]
+    #[error("the limit {name} is {value}; it must be between {least} and {most}")]
     InvalidLimit {
         /// Name of the limit, a field of [`Limits`](crate::Limits); times are in seconds.
         name: &'static str,
@@ -80,12 +82,11 @@ impl Classified for Error {
         match self {
             Self::Disabled => ErrorKind::Forbidden,
             Self::NoRunner { .. } | Self::NotStarted(_) | Self::Docker(_) => ErrorKind::Unavailable,
-            Self::InvalidLimit { .. } | Self::InvalidCommand(_) | Self::Program { .. } => {
-                ErrorKind::Invalid
-            }
-            Self::Directory { .. } | Self::InvalidSetting(_) | Self::NotEnded(_) => {
-                ErrorKind::Internal
-            }
+            Self::InvalidLimit { .. }
+            | Self::InvalidCommand(_)
+            | Self::Directory { .. }
+            | Self::Program { .. } => ErrorKind::Invalid,
+            Self::InvalidSetting(_) | Self::NotEnded(_) => ErrorKind::Internal,
         }
     }
 }

@@ -34,7 +34,9 @@ pub struct Limits {
     /// Processor time of all processes together. Five minutes by default.
     pub processor_time: Duration,
     /// Memory of all processes together, with the files in `/tmp` and `/dev/shm`, in bytes. Memory
-    /// that several processes share counts once for each. 1 GiB by default.
+    /// that several processes share counts once for each. Buffers of sockets and pipes in the
+    /// kernel do not count in bubblewrap, only the number of open files limits them. 1 GiB by
+    /// default.
     pub memory_bytes: u64,
     /// Number of processes and threads together. 128 by default.
     pub processes: u64,

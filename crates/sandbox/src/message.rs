@@ -2,6 +2,7 @@
 //! content.
 
 use std::ffi::OsString;
+use std::fmt;
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::PathBuf;
@@ -54,7 +55,7 @@ pub enum Event {
 }
 
 /// A text of the system, which need not be UTF-8.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Text(Vec<u8>);
 
 impl Text {
@@ -64,6 +65,13 @@ impl Text {
 
     pub fn to_path(&self) -> PathBuf {
         self.to_os().into()
+    }
+}
+
+/// It may be secret, so only its size is shown.
+impl fmt::Debug for Text {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "Text({} bytes)", self.0.len())
     }
 }
 

@@ -1,5 +1,7 @@
 //! Commands that try to break out of the sandbox, for `doctor`.
 
+mod scripts;
+
 use std::io;
 use std::net::TcpListener;
 use std::path::Path;
@@ -8,25 +10,43 @@ use std::time::Duration;
 use rustix::fs::{Mode, OFlags, open};
 use tokio_util::sync::CancellationToken;
 
+use crate::Error;
 use crate::command::{Access, Command, Directory};
 use crate::limits::Limits;
 use crate::outcome::{EndedBy, Limit, Outcome};
 use crate::sandbox::{RunnerKind, Sandbox};
+use scripts::Probe;
 
 /// Time limit of a probe that ends by itself.
 const PROBE_TIME: Duration = Duration::from_secs(30);
 /// Time limit of the probe that does not.
 const ENDLESS_TIME: Duration = Duration::from_secs(1);
+/// Limit of processes in the probe that exceeds it.
+const PROCESSES: u64 = 16;
 /// Line that each probe prints when it has tried everything. Without it, nothing was proved.
 const TRIED: &str = "tried";
 
+/// Output of a probe that needs a program which the sandbox does not have.
+const MISSING: &str = "missing";
+
 /// Result of one probe.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Finding {
+pub struct ProbeResult {
     /// What was tried.
     pub name: &'static str,
-    /// What is wrong; `None` if the sandbox held.
-    pub problem: Option<String>,
+    /// Whether the sandbox held.
+    pub status: ProbeStatus,
+}
+
+/// Whether the sandbox held in one probe.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ProbeStatus {
+    /// It held.
+    Held,
+    /// It did not hold, or nothing was proved. The text says what is wrong.
+    Failed(String),
+    /// The probe could not be made. The text says why.
+    NotTested(String),
 }
 
 /// Results of all probes.
@@ -35,47 +55,49 @@ pub struct Report {
     /// The runner.
     pub runner: RunnerKind,
     /// One result for each probe.
-    pub findings: Vec<Finding>,
+    pub results: Vec<ProbeResult>,
     /// Version of Landlock's interface that was in force; `None` without Landlock.
     pub landlock: Option<i32>,
 }
 
 impl Report {
-    /// Returns whether the sandbox held in all probes.
+    /// Returns whether no probe failed. Some may not have been made.
     pub fn holds(&self) -> bool {
-        self.findings.iter().all(|finding| finding.problem.is_none())
+        self.results.iter().all(|result| !matches!(result.status, ProbeStatus::Failed(_)))
     }
-}
-
-/// A probe: a script of the shell, which prints [`TRIED`] at its end. It prints any other text only
-/// if it reached what it must not reach.
-struct Probe {
-    name: &'static str,
-    script: String,
 }
 
 impl Sandbox {
     /// Runs real commands that try to break out. `secrets` are files and directories of the
     /// service, which must not be readable. Takes a few seconds.
     pub async fn probe(&self, secrets: &[&Path]) -> Report {
-        let mut findings = Vec::new();
+        let mut results = Vec::new();
         // It listens while the probes run.
         let listener = TcpListener::bind("127.0.0.1:0");
-        for Probe { name, script } in probes(secrets, listener.as_ref().ok()) {
+        for Probe { name, tools, script } in scripts::probes(secrets, listener.as_ref().ok()) {
             let limits = Limits { wall_time: PROBE_TIME, ..Limits::default() };
-            let problem = match self.run_script(&script, limits).await {
-                Ok(outcome) => unexpected_output(&outcome),
-                Err(error) => Some(error),
+            let script = format!(
+                "for t in {}; do command -v $t > /dev/null || {{ echo {MISSING} $t; exit; }}; \
+                 done\n{script}\necho {TRIED}",
+                tools.join(" ")
+            );
+            let status = match self.run_script(&script, limits).await {
+                Ok(outcome) => status_of(&outcome),
+                Err(error) => ProbeStatus::Failed(error),
             };
-            findings.push(Finding { name, problem });
+            results.push(ProbeResult { name, status });
         }
-        findings.push(self.probe_root().await);
-        findings.push(self.probe_time().await);
-        findings.push(self.probe_processes().await);
+        for (name, status) in [
+            ("the root directory", self.probe_root().await),
+            ("the limit of time", self.probe_time().await),
+            ("the limit of processes", self.probe_processes().await),
+        ] {
+            results.push(ProbeResult { name, status });
+        }
         let command = Command::new("true");
         let run = self.run_with_details(command, |_, _| {}, &CancellationToken::new()).await;
         let landlock = run.ok().and_then(|run| run.landlock);
-        Report { runner: self.kind(), findings, landlock }
+        Report { runner: self.kind(), results, landlock }
     }
 
     async fn run_script(&self, script: &str, limits: Limits) -> Result<Outcome, String> {
@@ -85,46 +107,35 @@ impl Sandbox {
     }
 
     /// No command is given the root directory, whoever asks for it.
-    async fn probe_root(&self) -> Finding {
-        let name = "the root directory";
-        let root = open_root().map_err(|error| error.to_string());
-        let problem = match root {
-            Err(error) => Some(error),
-            Ok(root) => {
-                let directory = Directory::from_handle(root, "/work", Access::ReadOnly);
-                let command = Command::new("true").directory(directory);
-                let run = self.run(command, |_, _| {}, &CancellationToken::new()).await;
-                run.is_ok().then(|| "a command was given the root directory".to_owned())
-            }
+    async fn probe_root(&self) -> ProbeStatus {
+        let root = match open_root() {
+            Ok(root) => root,
+            Err(error) => return ProbeStatus::NotTested(error.to_string()),
         };
-        Finding { name, problem }
+        let directory = Directory::from_handle(root, "/work", Access::ReadOnly);
+        let command = Command::new("true").directory(directory);
+        status_of_root(&self.run(command, |_, _| {}, &CancellationToken::new()).await)
     }
 
-    async fn probe_time(&self) -> Finding {
+    async fn probe_time(&self) -> ProbeStatus {
         let limits =
             Limits { wall_time: ENDLESS_TIME, grace_time: Duration::ZERO, ..Limits::default() };
         let script = "trap '' TERM; while :; do sleep 60; done";
-        let problem = match self.run_script(script, limits).await {
-            Ok(outcome) if outcome.ended_by == EndedBy::Limit(Limit::WallTime) => None,
-            Ok(outcome) => Some(format!("it ended by {:?}", outcome.ended_by)),
-            Err(error) => Some(error),
-        };
-        Finding { name: "the limit of time", problem }
+        match self.run_script(script, limits).await {
+            Ok(outcome) if outcome.ended_by == EndedBy::Limit(Limit::WallTime) => ProbeStatus::Held,
+            Ok(outcome) => ProbeStatus::Failed(format!("it ended by {:?}", outcome.ended_by)),
+            Err(error) => ProbeStatus::Failed(error),
+        }
     }
 
-    async fn probe_processes(&self) -> Finding {
-        let processes = 16;
-        let limits = Limits { wall_time: PROBE_TIME, processes, ..Limits::default() };
+    async fn probe_processes(&self) -> ProbeStatus {
+        let limits = Limits { wall_time: PROBE_TIME, processes: PROCESSES, ..Limits::default() };
         // The shell reports and ends at the first process that it can't create.
         let script = "i=0; while [ $i -lt 64 ]; do sleep 20 & i=$((i+1)); done; echo created";
-        let problem = match self.run_script(script, limits).await {
-            Ok(outcome) if outcome.stdout.to_text().contains("created") => {
-                Some(format!("64 processes were created, although {processes} are allowed"))
-            }
-            Ok(_) => None,
-            Err(error) => Some(error),
-        };
-        Finding { name: "the limit of processes", problem }
+        match self.run_script(script, limits).await {
+            Ok(outcome) => status_of_processes(&outcome),
+            Err(error) => ProbeStatus::Failed(error),
+        }
     }
 }
 
@@ -132,81 +143,89 @@ fn open_root() -> io::Result<rustix::fd::OwnedFd> {
     Ok(open("/", OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?)
 }
 
-/// Returns what a probe printed beside its last line, or why it did not come so far.
-fn unexpected_output(outcome: &Outcome) -> Option<String> {
+/// Returns the status of a script: what it printed beside its last line, or why it did not come so
+/// far.
+fn status_of(outcome: &Outcome) -> ProbeStatus {
     let printed = outcome.stdout.to_text();
-    match printed.trim().strip_suffix(TRIED) {
-        Some("") => None,
-        Some(reached) => Some(reached.trim().to_owned()),
+    let printed = printed.trim();
+    if let Some(tool) = printed.strip_prefix(MISSING) {
+        return ProbeStatus::NotTested(format!("{} is not in the sandbox", tool.trim()));
+    }
+    match printed.strip_suffix(TRIED) {
+        Some("") => ProbeStatus::Held,
+        Some(reached) => ProbeStatus::Failed(reached.trim().to_owned()),
         None => {
-            let error = outcome.stderr.to_text();
-            Some(format!("the probe did not run ({:?}): {}", outcome.status, error.trim()))
+            let (status, error) = (outcome.status, outcome.stderr.to_text());
+            ProbeStatus::Failed(format!("the probe did not run ({status:?}): {}", error.trim()))
         }
     }
 }
 
-fn probes(secrets: &[&Path], listener: Option<&TcpListener>) -> Vec<Probe> {
-    let port = listener.and_then(|listener| listener.local_addr().ok()).map(|at| at.port());
-    let quoted = |path: &Path| format!("'{}'", path.display().to_string().replace('\'', r"'\''"));
-    let secrets: Vec<String> = secrets.iter().map(|path| quoted(path)).collect();
-    let all = [
-        (
-            "files of the machine",
-            "for f in /etc/shadow /etc/ssl/private /root /home /var /boot /sys/kernel /run; do \
-             ls \"$f\" 2>/dev/null; done"
-                .to_owned(),
-        ),
-        (
-            "files of the service",
-            format!(
-                "for f in {}; do head -c 8 \"$f\" 2>/dev/null || ls \"$f\" 2>/dev/null; done",
-                secrets.join(" ")
-            ),
-        ),
-        (
-            "changes of the system",
-            "for d in / /usr /etc /dev /proc/sys/kernel; do \
-             (echo x > \"$d/probe\") 2>/dev/null && echo \"wrote $d/probe\"; done"
-                .to_owned(),
-        ),
-        (
-            "the network",
-            format!(
-                "grep -v -e '^ *lo:' -e '|' /proc/net/dev; \
-                 test -x /bin/bash && timeout 5 /bin/bash -c ': < /dev/tcp/127.0.0.1/{}' \
-                 2>/dev/null && echo connected",
-                port.unwrap_or(1)
-            ),
-        ),
-        (
-            "other processes",
-            "for p in /proc/[0-9]*; do n=${p#/proc/}; [ $n -gt 64 ] && echo $p; done; \
-             cat /proc/1/environ 2>/dev/null"
-                .to_owned(),
-        ),
-        (
-            "the environment of the service",
-            "env | grep -v -e ^PATH= -e ^HOME= -e ^USER= -e ^TMPDIR= -e ^LANG= -e ^PWD= -e ^_= \
-             -e ^OLDPWD= -e ^HOSTNAME= -e ^SHLVL="
-                .to_owned(),
-        ),
-        (
-            "privileges",
-            "grep -E '^Cap(Prm|Eff|Amb):' /proc/self/status | grep -v 0000000000000000; \
-             grep -q '^NoNewPrivs:.1' /proc/self/status || echo 'new privileges are possible'; \
-             [ \"$(id -u)\" = 0 ] && echo 'it runs as root'"
-                .to_owned(),
-        ),
-        (
-            "the filter of system calls",
-            "grep -q '^Seccomp:.2' /proc/self/status || echo 'there is no filter'; \
-             unshare --user true 2>/dev/null && echo 'a user namespace was created'"
-                .to_owned(),
-        ),
-    ];
-    let probe = |(name, script): (&'static str, String)| Probe {
-        name,
-        script: format!("{script}\necho {TRIED}"),
-    };
-    all.into_iter().map(probe).collect()
+/// Another error than the refusal proves nothing.
+fn status_of_root(run: &Result<Outcome, Error>) -> ProbeStatus {
+    match run {
+        Ok(_) => ProbeStatus::Failed("a command was given the root directory".to_owned()),
+        Err(Error::InvalidCommand(_)) => ProbeStatus::Held,
+        Err(error) => ProbeStatus::Failed(format!("it failed for another reason: {error}")),
+    }
+}
+
+/// The shell must have reported that it could not create a process.
+fn status_of_processes(outcome: &Outcome) -> ProbeStatus {
+    let error = outcome.stderr.to_text();
+    if outcome.stdout.to_text().contains("created") {
+        ProbeStatus::Failed(format!("64 processes were created, although {PROCESSES} are allowed"))
+    } else if error.to_lowercase().contains("fork") {
+        ProbeStatus::Held
+    } else {
+        let (status, error) = (outcome.status, error.trim());
+        ProbeStatus::Failed(format!("no process was refused ({status:?}): {error}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::capture::CapturedOutput;
+    use crate::outcome::{Status, Usage};
+
+    fn outcome(stdout: &str, stderr: &str) -> Outcome {
+        let output = |text: &str| CapturedOutput {
+            head: text.into(),
+            tail: Vec::new(),
+            total_bytes: text.len() as u64,
+        };
+        Outcome {
+            status: Status::Exited(0),
+            ended_by: EndedBy::Exit,
+            stdout: output(stdout),
+            stderr: output(stderr),
+            duration: Duration::ZERO,
+            usage: Usage::default(),
+        }
+    }
+
+    fn has_failed(status: &ProbeStatus) -> bool {
+        matches!(status, ProbeStatus::Failed(_))
+    }
+
+    #[test]
+    fn script_that_proves_nothing_fails() {
+        assert_eq!(status_of(&outcome("tried\n", "")), ProbeStatus::Held);
+        assert!(has_failed(&status_of(&outcome("", "a syntax error"))));
+        assert!(has_failed(&status_of(&outcome("connected\ntried\n", ""))));
+        let expected = ProbeStatus::NotTested("unshare is not in the sandbox".to_owned());
+        assert_eq!(status_of(&outcome("missing unshare\n", "")), expected);
+    }
+
+    #[test]
+    fn only_the_expected_error_proves_a_limit() {
+        assert_eq!(status_of_processes(&outcome("", "sh: 1: Cannot fork")), ProbeStatus::Held);
+        assert!(has_failed(&status_of_processes(&outcome("", "sleep: not found"))));
+        assert!(has_failed(&status_of_processes(&outcome("created\n", ""))));
+        let refused = Error::InvalidCommand("refused".to_owned());
+        assert_eq!(status_of_root(&Err(refused)), ProbeStatus::Held);
+        assert!(has_failed(&status_of_root(&Err(Error::NotStarted("an error".to_owned())))));
+        assert!(has_failed(&status_of_root(&Ok(outcome("", "")))));
+    }
 }

@@ -11,6 +11,7 @@ use crate::command::{Access, Command, Directory};
 use crate::docker::Docker;
 use crate::limits::Limits;
 use crate::outcome::{Outcome, OutputStream};
+use crate::protected_paths::ProtectedPaths;
 use crate::settings::{RunnerChoice, Settings};
 
 /// Time limit of the command that tests bubblewrap.
@@ -36,7 +37,7 @@ pub enum RunnerKind {
 #[derive(Debug, Clone)]
 pub struct Sandbox {
     runner: Runner,
-    protected_paths: Vec<PathBuf>,
+    protected_paths: ProtectedPaths,
 }
 
 #[derive(Debug, Clone)]
@@ -54,7 +55,7 @@ impl Sandbox {
             return Err(Error::Disabled);
         }
         let mut reasons = Vec::new();
-        let protected_paths = settings.protected_paths.clone();
+        let protected_paths = ProtectedPaths::of(&settings);
         if uses(RunnerChoice::Bubblewrap) {
             match detect_bubblewrap(&settings).await {
                 Ok(found) => {
@@ -83,9 +84,9 @@ impl Sandbox {
     /// Runs a command to its end, and returns its outcome; a command that fails or reaches a limit
     /// is no error. Its processes have ended then.
     ///
-    /// `on_output` gets each part of the output as it arrives; while it runs, the output is not
-    /// read. Cancellation, and dropping the future, end the command: SIGTERM, and SIGKILL after
-    /// the grace time.
+    /// `on_output` receives each part of the output as it arrives. The command's output is not read
+    /// until it returns. Cancellation, and dropping the future, end the command: SIGTERM, and
+    /// SIGKILL after the grace time.
     pub async fn run(
         &self,
         command: Command,
@@ -104,7 +105,7 @@ impl Sandbox {
         command.check(&self.protected_paths)?;
         match &self.runner {
             Runner::Bubblewrap(bubblewrap) => {
-                check_places(&command, bubblewrap.read_only_paths())?;
+                check_targets(&command, bubblewrap.read_only_paths())?;
                 bubblewrap.run(command, on_output, cancel).await
             }
             Runner::Docker(docker) => {
@@ -125,17 +126,17 @@ impl Sandbox {
     }
 }
 
-/// Checks that no directory of the command takes the place of tools.
-fn check_places(command: &Command, tools: &[PathBuf]) -> Result<(), Error> {
+/// Checks that no directory of the command hides tools.
+fn check_targets(command: &Command, tools: &[PathBuf]) -> Result<(), Error> {
     let overlaps = |directory: &&Directory| {
-        let place = &directory.place;
-        tools.iter().any(|path| path.starts_with(place) || place.starts_with(path))
+        let target = &directory.target;
+        tools.iter().any(|path| path.starts_with(target) || target.starts_with(path))
     };
     match command.directories.iter().find(overlaps) {
         None => Ok(()),
         Some(directory) => Err(Error::InvalidCommand(format!(
-            "{} overlaps with one of sandbox.read_only_paths; use another place",
-            directory.place.display()
+            "{} overlaps with one of sandbox.read_only_paths; choose another path",
+            directory.target.display()
         ))),
     }
 }

@@ -39,8 +39,12 @@ pub struct Settings {
     /// Directories with tools outside of `/usr`, which commands can read and execute at the same
     /// path.
     pub read_only_paths: Vec<PathBuf>,
-    /// Directories of the service, which no directory of a command may contain.
+    /// Directories of the service. No directory of a command may contain one of them, or lie in
+    /// one of them.
     pub protected_paths: Vec<PathBuf>,
+    /// Directories in protected ones. A directory of a command may lie below one of them, but may
+    /// not be one of them.
+    pub allowed_roots: Vec<PathBuf>,
     /// The Docker engine.
     pub docker: DockerSettings,
 }
@@ -69,6 +73,7 @@ impl Settings {
             init,
             read_only_paths: Vec::new(),
             protected_paths: Vec::new(),
+            allowed_roots: Vec::new(),
             docker: DockerSettings::default(),
         }
     }
@@ -76,10 +81,11 @@ impl Settings {
     /// Replaces paths by those without links, and checks them. `system` are the directories of
     /// the system that every command sees.
     pub(crate) fn checked(mut self, system: &[&str]) -> Result<Self, Error> {
-        let resolve = |path: &PathBuf| path.canonicalize().unwrap_or_else(|_| path.clone());
         // Who reaches the engine's socket is root on this machine.
         self.protected_paths.push(self.docker.socket.clone());
-        self.protected_paths = self.protected_paths.iter().map(resolve).collect();
+        for path in self.protected_paths.iter_mut().chain(&mut self.allowed_roots) {
+            *path = without_links(path);
+        }
         for path in &mut self.read_only_paths {
             *path = checked_tool_path(path)?;
         }
@@ -97,6 +103,16 @@ impl Settings {
         check_image(&self.docker.image)?;
         Ok(self)
     }
+}
+
+/// Replaces the part of a path that exists by the one without links.
+fn without_links(path: &Path) -> PathBuf {
+    let existing = path.ancestors().find_map(|part| Some((part, part.canonicalize().ok()?)));
+    let Some((part, real)) = existing else { return path.to_owned() };
+    path.strip_prefix(part)
+        .ok()
+        .filter(|rest| !rest.as_os_str().is_empty())
+        .map_or_else(|| real.clone(), |rest| real.join(rest))
 }
 
 fn checked_tool_path(path: &Path) -> Result<PathBuf, Error> {

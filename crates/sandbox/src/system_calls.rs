@@ -17,7 +17,8 @@ use seccompiler::{
 
 use lists::{
     DENIED, DENIED_HERE, FIRST_UNKNOWN, MISSING, NEW_NAMESPACES, ONE_PROCESS, PROCESS_ARGUMENTS,
-    SET_ID_MODES, SOCKET_FAMILIES, TERMINAL_INPUT, creating_calls, mode_arguments,
+    SET_ID_MODES, SOCKET_FAMILIES, TERMINAL_INPUT, UNCOUNTED_MEMORY, creating_calls,
+    mode_arguments,
 };
 
 /// Returns the filter as the file that bubblewrap's `--seccomp` reads.
@@ -61,6 +62,7 @@ fn rules() -> Result<BTreeMap<i64, Vec<SeccompRule>>, BackendError> {
     for flag in NEW_NAMESPACES {
         add(libc::SYS_clone, vec![has_bits(0, flag.unsigned_abs())?])?;
     }
+    add(libc::SYS_mmap, vec![has_bits(3, UNCOUNTED_MEMORY.unsigned_abs())?])?;
     for request in TERMINAL_INPUT {
         add(libc::SYS_ioctl, vec![compare(1, SeccompCmpOp::Eq, *request)?])?;
     }

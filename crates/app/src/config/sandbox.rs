@@ -45,8 +45,13 @@ pub struct SandboxLimits {
 }
 
 impl Sandbox {
-    /// Returns the settings for the sandbox. `protected_paths` are directories of the service.
-    pub fn settings(&self, protected_paths: Vec<PathBuf>) -> Result<Settings> {
+    /// Returns the settings for the sandbox. `protected_paths` are directories of the service, and
+    /// `allowed_roots` those in them below which commands may have directories.
+    pub fn settings(
+        &self,
+        protected_paths: Vec<PathBuf>,
+        allowed_roots: Vec<PathBuf>,
+    ) -> Result<Settings> {
         let init = InitProgram::current().context(
             "the path of the running program is unknown; mount /proc, or start it again",
         )?;
@@ -59,6 +64,7 @@ impl Sandbox {
             },
             read_only_paths: self.read_only_paths.clone(),
             protected_paths,
+            allowed_roots,
             docker: DockerSettings {
                 socket: self.docker_socket.clone(),
                 image: self.image.clone(),
@@ -96,7 +102,7 @@ mod tests {
     fn default_limits_equal_those_of_the_sandbox() {
         let sandbox = Config::defaults().sandbox;
         assert_eq!(sandbox.limits().expect("valid"), Limits::default());
-        let settings = sandbox.settings(Vec::new()).expect("settings");
+        let settings = sandbox.settings(Vec::new(), Vec::new()).expect("settings");
         assert_eq!(settings.runner, RunnerChoice::Auto);
         assert_eq!(settings.docker.socket, DockerSettings::default().socket);
         assert!(settings.read_only_paths.is_empty() && settings.docker.image.is_empty());
@@ -108,11 +114,13 @@ mod tests {
         sandbox.runner = SandboxRunner::Docker;
         sandbox.image = "tools@sha256:0".to_owned();
         sandbox.read_only_paths.push("/opt/node".into());
-        let settings = sandbox.settings(vec!["/data".into()]).expect("settings");
+        let settings = sandbox.settings(vec!["/data".into()], vec!["/data/workspaces".into()]);
+        let settings = settings.expect("settings");
         assert_eq!(settings.runner, RunnerChoice::Docker);
         assert_eq!(settings.docker.image, "tools@sha256:0");
         assert_eq!(settings.read_only_paths, [PathBuf::from("/opt/node")]);
         assert_eq!(settings.protected_paths, [PathBuf::from("/data")]);
+        assert_eq!(settings.allowed_roots, [PathBuf::from("/data/workspaces")]);
     }
 
     #[test]

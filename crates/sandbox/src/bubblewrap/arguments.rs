@@ -66,6 +66,8 @@ pub(super) struct Arguments {
     pub list: Vec<OsString>,
     /// Files that must stay open under the numbers that they have now.
     pub files: Vec<OwnedFd>,
+    /// Numbers of those that are the command's directories, in their order.
+    pub directories: Vec<String>,
 }
 
 impl Arguments {
@@ -75,7 +77,7 @@ impl Arguments {
         command: &Command,
         read_only_paths: &[PathBuf],
     ) -> io::Result<Self> {
-        let mut arguments = Self { list: Vec::new(), files: Vec::new() };
+        let mut arguments = Self { list: Vec::new(), files: Vec::new(), directories: Vec::new() };
         arguments.add(ISOLATION);
         arguments.add_memory_file_systems(command.limits.temporary_bytes);
         arguments.add_system(read_only_paths);
@@ -90,7 +92,8 @@ impl Arguments {
             };
             let file = arguments.keep(directory.handle.try_clone()?);
             arguments.add(&[option, &file]);
-            arguments.list.push(directory.place.clone().into());
+            arguments.list.push(directory.target.clone().into());
+            arguments.directories.push(file);
         }
         // What is mounted below stays writable.
         arguments.add(&["--remount-ro", "/dev", "--remount-ro", "/"]);
@@ -152,7 +155,8 @@ mod tests {
         let command = Command::new("true").directory(directory.expect("a directory"));
         let init = InitProgram::current().expect("a program");
         let tools = [PathBuf::from("/opt/tools")];
-        let Arguments { list, files } = Arguments::new(&init, &command, &tools).expect("arguments");
+        let arguments = Arguments::new(&init, &command, &tools).expect("arguments");
+        let Arguments { list, files, .. } = arguments;
         let mut sources: Vec<&str> = Vec::new();
         let words: Vec<&str> = list.iter().map(|word| word.to_str().expect("a text")).collect();
         for (index, word) in words.iter().enumerate() {

@@ -3,16 +3,16 @@
 use std::io::{self, Read as _};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
-use std::process::{Child, ChildStderr, ChildStdout};
+use std::process::{ChildStderr, ChildStdout};
 use std::time::{Duration, Instant};
 
-use mc_privileges::raise_privileges;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
 use super::Bubblewrap;
 use super::arguments::Arguments;
-use super::spawn::{spawn, start_of};
+use super::spawn::{Process, start_of};
+use super::start_error::start_error;
 use crate::Error;
 use crate::capture::Capture;
 use crate::command::Command;
@@ -27,7 +27,7 @@ const MESSAGE_TIMEOUT: Duration = Duration::from_secs(30);
 /// Bytes that are read at once.
 const BUFFER_BYTES: usize = 64 * 1024;
 /// Kept bytes of bubblewrap's own error message.
-const ERROR_BYTES: usize = 4096;
+const MESSAGE_BYTES: usize = 4096;
 
 /// A command that has ended.
 #[derive(Debug)]
@@ -51,33 +51,18 @@ pub(super) fn run(
     running.finish(command)
 }
 
-/// Bubblewrap's process. It is killed when dropped, also if the caller's function panics.
-struct Process(Child);
-
-impl Process {
-    /// Kills bubblewrap; the kernel then kills the first process, and with it all others.
-    fn kill(&mut self) -> io::Result<()> {
-        let _raised = raise_privileges();
-        self.0.kill()
-    }
-}
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        // If the service may not kill it, the first process ends when its socket is closed.
-        if self.kill().is_ok() {
-            let _ = self.0.wait();
-        }
-    }
-}
-
 /// Sandbox with its streams.
 struct Running {
     process: Process,
     stdout: Option<ChildStdout>,
     stderr: Option<ChildStderr>,
     service: Option<UnixStream>,
+    /// Output of the command.
     captured: [Capture; 2],
+    /// Error message of bubblewrap, before the command has started.
+    message: Capture,
+    /// Numbers of the files that are the command's directories.
+    directories: Vec<String>,
     started: Instant,
     ended: Option<Instant>,
     events: Events,
@@ -115,18 +100,20 @@ impl Running {
         let (mut service, of_init) = UnixStream::pair().map_err(failed)?;
         service.set_write_timeout(Some(MESSAGE_TIMEOUT)).map_err(failed)?;
         service.set_read_timeout(Some(MESSAGE_TIMEOUT)).map_err(failed)?;
-        let child = spawn(bubblewrap, command, arguments, of_init.into()).map_err(failed)?;
-        let mut process = Process(child);
+        let directories = arguments.directories.clone();
+        let mut process =
+            Process::start(bubblewrap, command, arguments, of_init.into()).map_err(failed)?;
         let sent = message::write(&mut service, &Request::Start(start_of(command)));
-        let (stdout, stderr) = (process.0.stdout.take(), process.0.stderr.take());
+        let (stdout, stderr) = process.take_output();
         let limits = &command.limits;
-        let capture = || Capture::new(limits.output_bytes.max(ERROR_BYTES));
         let running = Self {
             process,
             stdout,
             stderr,
             service: Some(service),
-            captured: [capture(), capture()],
+            captured: [Capture::new(limits.output_bytes), Capture::new(limits.output_bytes)],
+            message: Capture::new(MESSAGE_BYTES),
+            directories,
             started,
             ended: None,
             events: Events::default(),
@@ -159,8 +146,8 @@ impl Running {
                     Source::Cancelled => self.ask_to_end(EndedBy::Cancelled),
                     Source::Service => self.read_event(),
                     Source::Output(stream) => {
+                        self.read_first_event()?;
                         let bytes = self.read_output(stream, &mut buffer)?;
-                        // Before, bubblewrap may write errors of its own.
                         if self.events.is_started && !bytes.is_empty() {
                             on_output(stream, bytes);
                         }
@@ -178,7 +165,6 @@ impl Running {
         let cancelled = self.stop.reason.is_none().then(|| cancelled.as_fd());
         let sources = [
             (Source::Cancelled, cancelled),
-            // Before the output, which belongs to the command only after the first event.
             (Source::Service, self.service.as_ref().map(AsFd::as_fd)),
             (Source::Output(OutputStream::Stdout), self.stdout.as_ref().map(AsFd::as_fd)),
             (Source::Output(OutputStream::Stderr), self.stderr.as_ref().map(AsFd::as_fd)),
@@ -198,6 +184,18 @@ impl Running {
         Ok(ready.map(|(source, _)| source).collect())
     }
 
+    /// Reads the first event if it has arrived. Output that was written before it is
+    /// bubblewrap's, and output after it the command's.
+    fn read_first_event(&mut self) -> io::Result<()> {
+        let is_expected = !self.events.is_started;
+        let Some(service) = self.service.as_ref().filter(|_| is_expected) else { return Ok(()) };
+        let mut files = [PollFd::new(service, PollFlags::IN)];
+        if poll(&mut files, Some(&Timespec::default()))? > 0 {
+            self.read_event();
+        }
+        Ok(())
+    }
+
     fn read_event(&mut self) {
         let event = self.service.as_mut().and_then(|stream| message::read(stream).ok());
         match event.flatten() {
@@ -211,15 +209,13 @@ impl Running {
         stream: OutputStream,
         buffer: &'a mut [u8],
     ) -> io::Result<&'a [u8]> {
-        let (read, capture) = match stream {
-            OutputStream::Stdout => {
-                (self.stdout.as_mut().map(|file| file.read(buffer)), &mut self.captured[0])
-            }
-            OutputStream::Stderr => {
-                (self.stderr.as_mut().map(|file| file.read(buffer)), &mut self.captured[1])
-            }
+        let (read, index) = match stream {
+            OutputStream::Stdout => (self.stdout.as_mut().map(|file| file.read(buffer)), 0),
+            OutputStream::Stderr => (self.stderr.as_mut().map(|file| file.read(buffer)), 1),
         };
         let bytes = &buffer[..read.unwrap_or(Ok(0))?];
+        let is_started = self.events.is_started;
+        let capture = if is_started { &mut self.captured[index] } else { &mut self.message };
         capture.add(bytes);
         match stream {
             _ if !bytes.is_empty() => {}
@@ -267,7 +263,7 @@ impl Running {
         if self.stdout.is_some() || self.stderr.is_some() {
             self.process.kill().map_err(failed)?;
         }
-        self.process.0.wait().map(drop).map_err(failed)
+        self.process.wait().map_err(failed)
     }
 
     fn finish(self, command: &Command) -> Result<Finished, Error> {
@@ -277,15 +273,17 @@ impl Running {
             return Err(Error::Program { program, cause });
         }
         if !self.events.is_started && self.stop.reason.is_none() {
-            let message = self.events.set_up_error;
-            let message = message.unwrap_or_else(|| stderr.to_text().trim().to_owned());
-            return Err(Error::NotStarted(message));
+            if let Some(error) = self.events.set_up_error {
+                return Err(Error::NotStarted(error));
+            }
+            let message = self.message.finish().to_text();
+            return Err(start_error(message.trim(), command, &self.directories));
         }
         let (status, ended_by, usage) = match (self.events.ended, self.stop.reason) {
             // The first process does not know why it was asked to end the command.
             (Some((status, EndedBy::Cancelled, usage)), Some(reason)) => (status, reason, usage),
             (Some(ended), _) => ended,
-            // It was killed. If not by this service, then by the system, which has no free memory.
+            // It was killed: if not by this service, then by the kernel because memory ran out.
             (None, reason) => {
                 let reason = reason.unwrap_or(EndedBy::Limit(Limit::Memory));
                 (Status::Signaled(libc::SIGKILL), reason, Usage::default())

@@ -100,8 +100,8 @@ fn host_config(command: &Command) -> Result<HostConfig, Error> {
     })
 }
 
-/// Returns the user of the command, which is never root unless the image is: the service's own, or
-/// an unprivileged one if the service is root.
+/// Returns the user of the command: the service's own user, or an unprivileged one if the service
+/// is root. It is never root.
 fn user(command: &Command) -> String {
     command.runs_as().map_or_else(
         || format!("{}:{}", geteuid().as_raw(), getegid().as_raw()),
@@ -118,7 +118,7 @@ fn mount(directory: &Directory) -> Result<Mount, Error> {
     Ok(Mount {
         typ: Some(MountType::BIND),
         source: Some(text(&directory.path()?)?),
-        target: Some(text(&directory.place)?),
+        target: Some(text(&directory.target)?),
         read_only: Some(directory.access == Access::ReadOnly),
         bind_options: Some(MountBindOptions {
             propagation: Some(MountBindOptionsPropagationEnum::RPRIVATE),

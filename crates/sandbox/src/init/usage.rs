@@ -14,6 +14,8 @@ use crate::outcome::{Limit, Usage};
 
 /// File systems in memory in which a command can write.
 const MEMORY_FILE_SYSTEMS: [&str; 2] = ["/tmp", "/dev/shm"];
+/// Fields of `/proc/ID/status` that together are the memory of a process.
+const MEMORY_FIELDS: [&str; 5] = ["RssAnon:", "RssShmem:", "VmSwap:", "VmPTE:", "HugetlbPages:"];
 /// Memory of the kernel for one file there, in bytes.
 const FILE_BYTES: u64 = 1024;
 /// Space on a disk for one file, in bytes. A disk also has a limited number of files.
@@ -61,8 +63,8 @@ impl Meter {
     /// Measures, and returns the limit that is exceeded.
     pub fn measure(&mut self, limits: &Limits) -> io::Result<Option<Limit>> {
         let ids = process_ids()?;
-        // The kernel allows as many processes at most, with the first process. To read more of them
-        // would give them time to become even more.
+        // The kernel allows no more processes than this, including the first process. Reading more
+        // of them would only give the command time to create others.
         let most = limits.processes + 1;
         if ids.len() as u64 > most {
             self.usage.peak_processes = self.usage.peak_processes.max(ids.len() as u64);
@@ -145,8 +147,7 @@ fn measured(stat: &str, status: &str) -> Option<Measured> {
         value.trim().trim_end_matches(" kB").parse::<u64>().ok()
     };
     // A process that has ended and is not collected has no memory.
-    let kibibytes: u64 =
-        ["RssAnon:", "RssShmem:", "VmSwap:", "VmPTE:"].iter().filter_map(|name| value(name)).sum();
+    let kibibytes: u64 = MEMORY_FIELDS.iter().filter_map(|name| value(name)).sum();
     Some(Measured {
         memory_bytes: kibibytes * 1024,
         threads: value("Threads:").unwrap_or(1),
@@ -183,11 +184,11 @@ mod tests {
     fn name_of_a_program_does_not_change_its_measures() {
         let fields = "S 1 1 1 0 -1 0 0 0 0 0 7 3 20 5 20 0 2 0 99 0";
         let status = "Name:\tx\nRssAnon:\t    100 kB\nRssFile:\t 7 kB\nRssShmem:\t 8 kB\n\
-                      VmSwap:\t 4 kB\nThreads:\t3\n";
+                      VmSwap:\t 4 kB\nHugetlbPages:\t 2048 kB\nThreads:\t3\n";
         for name in ["sh", "a) S 9 9 9 (b", ") ) "] {
             let found = measured(&format!("12 ({name}) {fields}"), status);
             let expected = Measured {
-                memory_bytes: 112 * 1024,
+                memory_bytes: 2160 * 1024,
                 threads: 3,
                 start: 99,
                 ticks: 10,

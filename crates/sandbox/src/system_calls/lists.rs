@@ -4,8 +4,8 @@
 /// the 32-bit interface x32, fail as on an older kernel.
 pub(super) const FIRST_UNKNOWN: u32 = 467;
 
-/// Calls that fail as on a kernel without them, so that programs use an older call: their arguments
-/// are in memory, where the filter can't check them.
+/// Calls that fail as if the kernel did not have them, so that programs use an older call. Their
+/// arguments are in memory, which the filter can't read.
 pub(super) const MISSING: &[i64] = &[libc::SYS_clone3, libc::SYS_openat2];
 
 /// Calls that are denied with any arguments.
@@ -50,6 +50,7 @@ pub(super) const DENIED: &[i64] = &[
     libc::SYS_memfd_secret,
     libc::SYS_mq_open,
     libc::SYS_msgget,
+    libc::SYS_semget,
     libc::SYS_shmget,
     // Files by other ways than their path.
     libc::SYS_fanotify_init,
@@ -103,6 +104,10 @@ pub(super) const NEW_NAMESPACES: &[i32] = &[
     libc::CLONE_NEWPID,
     libc::CLONE_NEWNET,
 ];
+
+/// Flags of `mmap` for memory that processes share and that has no file. A process that has written
+/// it can remove it from its own memory, while it stays allocated; then it is not counted.
+pub(super) const UNCOUNTED_MEMORY: i32 = libc::MAP_SHARED | libc::MAP_ANONYMOUS;
 
 /// Requests of `ioctl` that put input into a terminal, or have it pasted there.
 pub(super) const TERMINAL_INPUT: &[u64] = &[libc::TIOCSTI, libc::TIOCLINUX, libc::TIOCCONS];

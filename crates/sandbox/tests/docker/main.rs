@@ -265,16 +265,28 @@ async fn docker_is_used_if_there_is_no_bubblewrap() {
     assert!(sandbox.description().contains(IMAGE));
 }
 
+#[tokio::test]
+async fn container_is_removed_if_the_function_for_its_output_panics() {
+    let scenario = Scenario { hangs: true, output: vec![(1, "x".into())], ..Scenario::default() };
+    let engine = Engine::start(scenario);
+    let sandbox = Sandbox::detect(settings(&engine)).await.unwrap();
+    let on_output = |_, _: &[u8]| panic!("a panic of the caller");
+    let command = Command::new("sleep").limits(limits());
+    let error = sandbox.run(command, on_output, &CancellationToken::new()).await.unwrap_err();
+    assert!(error.to_string().contains("panic"), "{error}");
+    engine.assert_removed();
+}
+
 /// A service that was killed could not remove its container.
 #[tokio::test]
-async fn expired_containers_are_removed_at_the_start() {
+async fn expired_containers_are_removed_at_the_start_and_before_each_command() {
     let containers = json!([
         {"Id": "expired", "Labels": {"memory-copilot.sandbox.until": "1000"}},
         {"Id": "running", "Labels": {"memory-copilot.sandbox.until": "99999999999"}},
         {"Id": "other", "Labels": {}},
     ]);
     let engine = Engine::start(Scenario { containers, ..Scenario::default() });
-    Sandbox::detect(settings(&engine)).await.unwrap();
+    let sandbox = Sandbox::detect(settings(&engine)).await.unwrap();
     let removed: Vec<String> = engine
         .requests()
         .into_iter()
@@ -286,4 +298,12 @@ async fn expired_containers_are_removed_at_the_start() {
     let listed = engine.requests().into_iter().find(|(_, path, _)| path.contains("/json?"));
     let (_, path, _) = listed.unwrap();
     assert!(path.contains("memory-copilot.sandbox.until") && path.contains("all=true"), "{path}");
+    sandbox.run(Command::new("make"), |_, _| {}, &CancellationToken::new()).await.unwrap();
+    let order = engine.requests();
+    let created = order.iter().position(|(_, path, _)| path.contains("/create")).unwrap();
+    let is_removal = |(method, path, _): &&(String, String, serde_json::Value)| {
+        method == "DELETE" && path.contains("/containers/expired?")
+    };
+    assert_eq!(order[..created].iter().filter(is_removal).count(), 2);
+    assert_eq!(engine.count("DELETE", "/containers/running"), 0);
 }

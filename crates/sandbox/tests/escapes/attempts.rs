@@ -4,6 +4,9 @@
 mod files;
 mod kernel;
 mod processes;
+mod programs;
+
+use std::path::Path;
 
 use crate::outside::Outside;
 
@@ -29,26 +32,50 @@ def show(function):
     except (OSError, ValueError) as error: print(error)
 "#;
 
+/// Directories of programs. A command finds only those of the first ones by their name.
+const PROGRAM_DIRECTORIES: &[&str] = &["/usr/local/bin", "/usr/bin", "/bin", "/usr/sbin", "/sbin"];
+
 /// One attempt.
 pub struct Attempt {
     pub name: &'static str,
     pub script: String,
     pub is_python: bool,
+    /// Program without which the attempt proves nothing.
+    pub tool: Option<&'static str>,
+}
+
+impl Attempt {
+    /// Returns the program that the attempt needs and that is not installed.
+    pub fn missing_tool(&self) -> Option<&'static str> {
+        let is_there = |tool: &&str| {
+            PROGRAM_DIRECTORIES.iter().any(|path| Path::new(path).join(tool).exists())
+        };
+        self.tool.filter(|tool| !is_there(tool))
+    }
 }
 
 fn shell(name: &'static str, script: &str) -> Attempt {
-    Attempt { name, script: format!("{script}\necho {TRIED}"), is_python: false }
+    Attempt { name, script: format!("{script}\necho {TRIED}"), is_python: false, tool: None }
+}
+
+/// A script of the shell that runs this program.
+fn shell_with(tool: &'static str, name: &'static str, script: &str) -> Attempt {
+    let path = PROGRAM_DIRECTORIES.join(":");
+    // A program that is not found would look like one that is refused.
+    let script = format!("PATH={path}\ncommand -v {tool} > /dev/null || exit\n{script}");
+    Attempt { tool: Some(tool), ..shell(name, &script) }
 }
 
 fn python(name: &'static str, script: &str) -> Attempt {
     let script = format!("{PRELUDE}\n{script}\nprint('{TRIED}')");
-    Attempt { name, script, is_python: true }
+    Attempt { name, script, is_python: true, tool: None }
 }
 
 /// Returns all attempts.
 pub fn all(outside: &Outside) -> Vec<Attempt> {
     let mut all = files::attempts(outside);
     all.extend(processes::attempts(outside));
+    all.extend(programs::attempts());
     all.extend(kernel::attempts());
     all
 }

@@ -28,18 +28,24 @@ async fn nothing_leads_out_of_the_sandbox() {
     let outside = Outside::new();
     let before = outside.state();
     let attempts = attempts::all(&outside);
-    assert!(attempts.len() >= REQUIRED, "{} attempts", attempts.len());
     let mut failures = Vec::new();
+    let mut tried = 0;
     for attempt in &attempts {
+        if let Some(tool) = attempt.missing_tool() {
+            println!("not tried: {} ({tool} is not installed)", attempt.name);
+            continue;
+        }
+        tried += 1;
         let outcome = try_once(&sandbox, &outside, attempt).await;
         let problem = problem(&outside, &outcome);
         failures.extend(problem.map(|problem| format!("{}: {problem}", attempt.name)));
     }
     assert!(failures.is_empty(), "{}", failures.join("\n"));
+    assert!(tried >= REQUIRED, "{tried} attempts");
     assert_eq!(outside.state(), before, "the outside has changed");
     assert!(outside.other_process_is_running(), "a process outside was ended");
     assert_eq!(outside.connections(), 0, "a server outside was reached");
-    println!("{} attempts", attempts.len());
+    println!("{tried} attempts");
 }
 
 async fn try_once(sandbox: &Sandbox, outside: &Outside, attempt: &Attempt) -> Outcome {

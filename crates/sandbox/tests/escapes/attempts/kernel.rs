@@ -18,6 +18,7 @@ const CALLS: &[(&str, i64)] = &[
     ("memfd_secret", libc::SYS_memfd_secret),
     ("shmget", libc::SYS_shmget),
     ("msgget", libc::SYS_msgget),
+    ("semget", libc::SYS_semget),
     ("mq_open", libc::SYS_mq_open),
     ("fanotify_init", libc::SYS_fanotify_init),
     ("name_to_handle_at", libc::SYS_name_to_handle_at),
@@ -111,7 +112,7 @@ fn other_interfaces() -> Vec<Attempt> {
     let x32 = "for number in (39, 165, 512, 545): expect(number, 0x40000000 | number)";
     // mov eax, 20 (getpid); int 0x80; ret
     let x86 = "import mmap, signal\n\
-               code = mmap.mmap(-1, 4096, prot=7)\ncode.write(bytes.fromhex('b814000000cd80c3'))\n\
+               code = mmap.mmap(-1, 4096, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, prot=7)\ncode.write(bytes.fromhex('b814000000cd80c3'))\n\
                address = ctypes.addressof(ctypes.c_char.from_buffer(code))\n\
                sys.stdout.flush()\n\
                child = os.fork()\n\

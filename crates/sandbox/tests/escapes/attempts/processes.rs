@@ -84,33 +84,14 @@ pub fn attempts(outside: &Outside) -> Vec<Attempt> {
             ),
         ),
         shell(
-            "set-user-id programs",
-            "for p in 'su -c id' 'sudo -n id' 'passwd -S root' 'newgrp root' 'chsh -s /bin/sh root' 'pkexec id' 'mount'; do timeout 5 $p < /dev/null | grep -e uid=0 -e '^/dev/.* / ' && echo ESCAPED; done",
-        ),
-        shell(
             "the id of root",
-            "setpriv --reuid 0 id && echo ESCAPED; perl -e '$> = 0; $< = 0; print \"ESCAPED\" if $> == 0; $) = 0; print \"ESCAPED\" if (split / /, $))[0] == 0'",
+            "perl -e '$> = 0; $< = 0; print \"ESCAPED\" if $> == 0; $) = 0; print \"ESCAPED\" if (split / /, $))[0] == 0'",
         ),
         shell(
             "capabilities",
-            "grep -E '^Cap(Inh|Prm|Eff|Bnd|Amb):' /proc/self/status | grep -v 0000000000000000 | grep -v CapBnd && echo ESCAPED; grep -q '^NoNewPrivs:.1' /proc/self/status || echo ESCAPED; setcap cap_sys_admin+ep /work/link && echo ESCAPED",
+            "grep -E '^Cap(Inh|Prm|Eff|Bnd|Amb):' /proc/self/status | grep -v 0000000000000000 | grep -v CapBnd && echo ESCAPED; grep -q '^NoNewPrivs:.1' /proc/self/status || echo ESCAPED",
         ),
-        shell(
-            "a sandbox in the sandbox",
-            "bwrap --ro-bind / / true && echo ESCAPED; bwrap --unshare-all --dev-bind / / cat /work/link && echo ESCAPED",
-        ),
-        shell(
-            "namespaces of other processes",
-            "nsenter --target 1 --all true && echo ESCAPED; nsenter --target 1 --mount cat /work/link && echo ESCAPED; ls -l /proc/1/ns/ | grep -- '->' && echo ESCAPED",
-        ),
-        shell(
-            "new namespaces",
-            "for n in user mount net pid ipc uts cgroup time; do unshare --$n true && echo ESCAPED $n; unshare --user --map-root-user --$n true && echo ESCAPED $n; done",
-        ),
-        shell(
-            "mounts",
-            "mount --bind /work /usr && echo ESCAPED; mount -t tmpfs x /tmp && echo ESCAPED; mount -t proc x /tmp && echo ESCAPED; mount -o remount,rw /usr && echo ESCAPED; mount -o remount,bind,rw /input && echo ESCAPED; umount -l /proc && echo ESCAPED; umount /input && echo ESCAPED; chroot /usr true && echo ESCAPED",
-        ),
+        shell("namespaces by their links", "ls -l /proc/1/ns/ | grep -- '->' && echo ESCAPED"),
         shell("number of processes", "test $(ls -d /proc/[0-9]* | wc -l) -gt 8 && echo ESCAPED"),
         shell(
             "shared memory of the machine",
