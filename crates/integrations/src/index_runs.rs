@@ -15,7 +15,7 @@ use mc_indexer::walk;
 use mc_memory::ProjectContext;
 use mc_memory::content_filter::run_blocking;
 use mc_store::repositories::{self, Repository};
-use mc_store::{Tx, ingest_runs};
+use mc_store::{Tx, ingest_runs, searchable};
 
 use crate::Error;
 
@@ -55,7 +55,7 @@ pub async fn request(
     }
     let run = ingest_runs::enqueue(&mut tx, &repository, git_ref).await?;
     tx.commit().await?;
-    index_run(ctx, run, repository.into()).await
+    index_run(ctx, run, RepositoryState::read(ctx, repository).await?).await
 }
 
 /// Cancels an index run. The files that it has indexed stay, and the next run continues.
@@ -98,7 +98,10 @@ pub async fn get(ctx: &ProjectContext, id: IngestRunId) -> Result<IngestRun, Err
     let unknown = || Error::UnknownRun(id);
     let run = ingest_runs::find(&ctx.store, id).await?.ok_or_else(unknown)?;
     let repository = match run.repository {
-        Some(id) => repositories::by_id(&ctx.store, id).await?.ok_or_else(unknown)?.into(),
+        Some(id) => {
+            let repository = repositories::by_id(&ctx.store, id).await?.ok_or_else(unknown)?;
+            RepositoryState::read(ctx, repository).await?
+        }
         None => RepositoryState::deleted(&run).ok_or_else(unknown)?,
     };
     index_run(ctx, run, repository).await
@@ -114,7 +117,7 @@ pub async fn get_latest(
     let repository = crate::repositories::find(ctx, repository).await?;
     let runs = ingest_runs::of_repository(&ctx.store, repository.id, 1).await?;
     let run = runs.into_iter().next().ok_or_else(unknown)?;
-    index_run(ctx, run, repository.into()).await
+    index_run(ctx, run, RepositoryState::read(ctx, repository).await?).await
 }
 
 /// Checks that the principal may have the service read this location: its disk, which holds other
@@ -182,15 +185,15 @@ struct RepositoryState {
     source_ref: String,
 }
 
-impl From<Repository> for RepositoryState {
-    fn from(repository: Repository) -> Self {
-        let is_ready = repository.indexed_at.is_some();
-        let Repository { owner, name, namespace, source_ref, .. } = repository;
-        Self { owner, name, namespace, is_ready, source_ref }
-    }
-}
-
 impl RepositoryState {
+    /// Returns the state of a repository. It is ready exactly if searches find it complete.
+    async fn read(ctx: &ProjectContext, repository: Repository) -> Result<Self, Error> {
+        let searchable = searchable::repository(&ctx.store, ctx.project.id, repository.id).await?;
+        let is_ready = searchable.is_some_and(|searchable| searchable.is_ready());
+        let Repository { owner, name, namespace, source_ref, .. } = repository;
+        Ok(Self { owner, name, namespace, is_ready, source_ref })
+    }
+
     /// Returns the state of the repository that was deleted after this run failed.
     fn deleted(run: &ingest_runs::IngestRun) -> Option<Self> {
         let (owner, name) = run.deleted_repository.clone()?;

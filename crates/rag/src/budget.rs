@@ -12,7 +12,7 @@ use crate::snippet::Snippet;
 const PART_TOKENS_MIN: usize = 64;
 /// Tokens below which no snippet fits with its head.
 const SNIPPET_TOKENS_MIN: usize = 16;
-/// Bytes of a line up to which tokens are counted exactly, with a margin.
+/// Longest line, in bytes, whose tokens are counted exactly; the value includes a margin.
 const LONG_LINE_BYTES: usize = 2 * 1024;
 
 /// The snippets that fit.
@@ -26,28 +26,28 @@ pub(crate) struct Packed {
 /// Keeps the snippets that fit into `max_tokens` as they are rendered, in their order, and sets
 /// their tokens.
 pub(crate) fn pack(snippets: Vec<Snippet>, max_tokens: usize, renderer: &Renderer) -> Packed {
-    let mut shown = ShownLines::default();
+    let mut shown_lines = ShownLines::default();
     let mut packed = Packed { snippets: Vec::new(), is_cut: false };
-    let mut room = max_tokens.saturating_sub(renderer.tokens_of_marks());
+    let mut tokens_left = max_tokens.saturating_sub(renderer.tokens_of_marks());
     for snippet in snippets {
-        if room < SNIPPET_TOKENS_MIN {
+        if tokens_left < SNIPPET_TOKENS_MIN {
             packed.is_cut = true;
             break;
         }
-        let Some(mut snippet) = shown.without_repeated(snippet) else { continue };
+        let Some(mut snippet) = shown_lines.without_repeated(snippet) else { continue };
         snippet.tokens = renderer.tokens(&snippet);
-        let fitting = if snippet.tokens <= room {
+        let fitting = if snippet.tokens <= tokens_left {
             Some(snippet)
         } else {
             packed.is_cut = true;
             // The part may end within lines that are shown already.
-            let part = beginning(&snippet, room, renderer);
-            part.and_then(|part| shown.without_repeated(part))
+            let part = beginning(&snippet, tokens_left, renderer);
+            part.and_then(|part| shown_lines.without_repeated(part))
         };
         if let Some(mut snippet) = fitting {
             snippet.tokens = renderer.tokens(&snippet);
-            room = room.saturating_sub(snippet.tokens);
-            shown.add(&snippet);
+            tokens_left = tokens_left.saturating_sub(snippet.tokens);
+            shown_lines.add(&snippet);
             packed.snippets.push(snippet);
         }
     }
@@ -57,8 +57,8 @@ pub(crate) fn pack(snippets: Vec<Snippet>, max_tokens: usize, renderer: &Rendere
 
 /// Leaves out the last snippets until the whole fits. Returns whether any was left out.
 ///
-/// The sum of the tokens of the snippets is that of the whole, unless one has a line that is counted
-/// in parts; only then is the whole counted.
+/// The sum of the tokens of the snippets is that of the whole, unless one has a line that is
+/// counted in parts; only then is the whole counted.
 fn verify(snippets: &mut Vec<Snippet>, max_tokens: usize, renderer: &Renderer) -> bool {
     let has_long_line =
         |snippet: &Snippet| snippet.text.lines().any(|line| line.len() > LONG_LINE_BYTES);
@@ -72,10 +72,10 @@ fn verify(snippets: &mut Vec<Snippet>, max_tokens: usize, renderer: &Renderer) -
     snippets.len() < before
 }
 
-/// Returns the first lines of a snippet that fit into `room`; `None` if there is no room for a
-/// useful part.
-fn beginning(snippet: &Snippet, room: usize, renderer: &Renderer) -> Option<Snippet> {
-    if room < PART_TOKENS_MIN || !has_its_lines(snippet) {
+/// Returns the first lines of a snippet that fit into `max_tokens`; `None` if they are too few to be
+/// useful.
+fn beginning(snippet: &Snippet, max_tokens: usize, renderer: &Renderer) -> Option<Snippet> {
+    if max_tokens < PART_TOKENS_MIN || !has_its_lines(snippet) {
         return None;
     }
     let part = |lines: usize| {
@@ -84,7 +84,7 @@ fn beginning(snippet: &Snippet, room: usize, renderer: &Renderer) -> Option<Snip
         Snippet { text: text.join("\n"), line_end: last, is_shortened: true, ..snippet.clone() }
     };
     let counts: Vec<usize> = (1..snippet.text.split('\n').count()).collect();
-    let fitting = counts.partition_point(|lines| renderer.tokens(&part(*lines)) <= room);
+    let fitting = counts.partition_point(|lines| renderer.tokens(&part(*lines)) <= max_tokens);
     let shortened = part(*counts.get(fitting.checked_sub(1)?)?);
     (renderer.tokens(&shortened) >= PART_TOKENS_MIN / 2).then_some(shortened)
 }

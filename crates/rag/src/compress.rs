@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::models::{ModelFailure, Models, Task, shown};
+use crate::models::{ModelFailure, Models, Task, neutralized};
 use crate::snippet::Snippet;
 
 /// The temperature of seed 002.
@@ -46,37 +46,35 @@ struct Range {
     to: f64,
 }
 
-/// Shortens snippets to the lines that a model selects. Untrusted ones are not shown to it, and stay
-/// whole. Returns whether lines were left out.
+/// Shortens snippets to the lines that a model selects. Untrusted ones are not shown to it, and
+/// stay whole. Returns whether lines were left out.
 pub(crate) async fn compress(
     models: &Models,
     query: &str,
     snippets: &mut [Snippet],
 ) -> Result<bool, ModelFailure> {
-    let shown_places: Vec<usize> = (0..snippets.len())
+    let places: Vec<usize> = (0..snippets.len())
         .filter(|place| {
             let snippet = &snippets[*place];
             snippet.is_trusted() && snippet.text.lines().count() >= LINES_MIN
         })
         .take(PASSAGES_MAX)
         .collect();
-    if shown_places.is_empty() {
+    if places.is_empty() {
         return Ok(false);
     }
-    let passages: Vec<Value> = (1..)
-        .zip(&shown_places)
-        .map(|(number, place)| passage(number, &snippets[*place]))
-        .collect();
-    let data = json!({"question": shown(query), "passages": passages});
+    let passages: Vec<Value> =
+        (1..).zip(&places).map(|(number, place)| passage(number, &snippets[*place])).collect();
+    let data = json!({"question": neutralized(query), "passages": passages});
     let answer: Answer = models.ask(&TASK, &data).await?;
-    let mut kept: BTreeMap<usize, Vec<(usize, usize)>> = BTreeMap::new();
+    let mut selected: BTreeMap<usize, Vec<(usize, usize)>> = BTreeMap::new();
     for Range { passage, from, to } in answer.keep {
         let [passage, from, to] = [passage, from, to].map(whole);
-        if let Some(place) = passage.checked_sub(1).and_then(|index| shown_places.get(index)) {
-            kept.entry(*place).or_default().push((from, to));
+        if let Some(place) = passage.checked_sub(1).and_then(|index| places.get(index)) {
+            selected.entry(*place).or_default().push((from, to));
         }
     }
-    let shortened = kept.iter().map(|(place, ranges)| shorten(&mut snippets[*place], ranges));
+    let shortened = selected.iter().map(|(place, ranges)| shorten(&mut snippets[*place], ranges));
     Ok(shortened.fold(false, |any, is_shortened| any | is_shortened))
 }
 
@@ -85,7 +83,8 @@ fn passage(number: usize, snippet: &Snippet) -> Value {
     let numbered = (1..).zip(snippet.text.split('\n'));
     let lines: Vec<String> = numbered.map(|(n, line): (usize, _)| format!("{n} {line}")).collect();
     json!({
-        "passage": number, "place": shown(&snippet.place()), "text": shown(&lines.join("\n")),
+        "passage": number, "place": neutralized(&snippet.place()),
+        "text": neutralized(&lines.join("\n")),
     })
 }
 

@@ -2,21 +2,21 @@
 
 use mc_domain::{Classified, ErrorKind};
 
+use crate::scope::NotReady;
+
 /// Error of a search.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The project has no repository with this owner and name.
     #[error(
-        "the project has no repository {0}; GET /repos lists those it has, or index it: \
-         POST /ingest/git"
+        "the project has no repository {0}; list its repositories with GET /repos, or index this \
+         one with POST /ingest/git"
     )]
     UnknownRepository(String),
-    /// The project has no repository that is ready.
-    #[error(
-        "no repository is ready to be searched; index one (POST /ingest/git), or wait until its \
-         index run has succeeded"
-    )]
-    NoReadyRepository,
+    /// The project has no repository that is ready. The reason is that of the repository that was
+    /// indexed last.
+    #[error("no repository is ready to be searched: {0}")]
+    NoReadyRepository(NotReady),
     /// A cross-encoder was requested.
     #[error(
         "the service has no cross-encoder; leave out post.cross-encoder, or use post.model-rerank"
@@ -34,7 +34,7 @@ impl Classified for Error {
     fn kind(&self) -> ErrorKind {
         match self {
             Self::UnknownRepository(_) => ErrorKind::NotFound,
-            Self::NoReadyRepository => ErrorKind::Conflict,
+            Self::NoReadyRepository(_) => ErrorKind::Conflict,
             Self::NoCrossEncoder => ErrorKind::Invalid,
             Self::Store(error) => error.kind(),
             Self::Search(error) => error.kind(),
@@ -43,7 +43,7 @@ impl Classified for Error {
 
     fn field(&self) -> Option<String> {
         match self {
-            Self::UnknownRepository(_) | Self::NoReadyRepository => Some("repoName".into()),
+            Self::UnknownRepository(_) | Self::NoReadyRepository(_) => Some("repoName".into()),
             Self::NoCrossEncoder => Some("enabledModules".into()),
             Self::Search(mc_search::Error::Path(_)) => Some("filters.pathGlob".into()),
             Self::Search(mc_search::Error::EmptyQuery) => Some("rawQuery".into()),

@@ -3,7 +3,7 @@
 use mc_store::{passages, searchable};
 
 use crate::Error;
-use crate::scope::Scope;
+use crate::scope::RepositoryScope;
 use crate::snippet::Snippet;
 
 /// Least cosine of a weak match.
@@ -36,7 +36,7 @@ pub(crate) fn weak(snippets: Vec<Snippet>) -> Vec<Snippet> {
 }
 
 /// Returns the beginnings of the files that introduce a repository.
-pub(crate) async fn overview(scope: &Scope<'_>) -> Result<Vec<Snippet>, Error> {
+pub(crate) async fn overview(scope: &RepositoryScope<'_>) -> Result<Vec<Snippet>, Error> {
     let (store, project) = (&scope.context.search.store, scope.context.project);
     let ids = searchable::first_passages(store, scope.repository.id, OVERVIEW_PATHS, OVERVIEW_MAX)
         .await?;

@@ -5,13 +5,15 @@ use std::sync::LazyLock;
 
 use mc_contract::operations::rag::{HISTORY_TOKENS, HistoryMessage};
 use mc_domain::MessageRole;
-use mc_sanitizer::{Policy, mask_with};
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::models::{ModelFailure, Models, Task, shown};
+use crate::models::{ModelFailure, Models, Task, neutralized};
 use crate::multi_query::names;
 
+/// Bytes of the messages that are masked and counted: more than the tokens of any usual text have.
+/// Longer ones would keep a thread busy.
+const BYTES_MAX: usize = HISTORY_TOKENS * 16;
 /// Tokens from which a part of a message is worth showing.
 const PART_TOKENS_MIN: usize = 32;
 /// Names of the history that complete a query without a model.
@@ -32,30 +34,42 @@ pub(crate) struct History {
     pub is_cut: bool,
 }
 
-/// Returns the newest messages within [`HISTORY_TOKENS`]. Of the first one that does not fit, the
-/// beginning is kept.
-pub(crate) fn newest(history: &[HistoryMessage], policy: &Policy) -> History {
+/// Returns the newest messages within [`HISTORY_TOKENS`], each masked. Of the first one that does
+/// not fit, the beginning is kept.
+pub(crate) fn newest(history: &[HistoryMessage], mask: impl Fn(&str) -> String) -> History {
     let spoken = history
         .iter()
         .filter(|message| matches!(message.role, MessageRole::User | MessageRole::Assistant));
-    let mut room = HISTORY_TOKENS;
-    let mut kept = History::default();
+    let (mut tokens_left, mut bytes_left) = (HISTORY_TOKENS, BYTES_MAX);
+    let mut newest = History::default();
     for message in spoken.rev() {
-        let text = mask_with(message.content.as_str(), policy).text.into_string();
+        let whole = message.content.as_str();
+        let start = whole_words(whole, bytes_left);
+        bytes_left -= start.len();
+        let text = mask(start);
         let tokens = mc_tokens::count(&text);
-        if tokens > room {
-            kept.is_cut = true;
-            let part = beginning(&text, room);
-            if !part.is_empty() {
-                kept.messages.push((message.role, part.to_owned()));
-            }
+        newest.is_cut = tokens > tokens_left || start.len() < whole.len();
+        let text = if tokens > tokens_left { beginning(&text, tokens_left) } else { &text };
+        if !text.is_empty() {
+            newest.messages.push((message.role, text.to_owned()));
+        }
+        if newest.is_cut {
             break;
         }
-        room -= tokens;
-        kept.messages.push((message.role, text));
+        tokens_left -= tokens;
     }
-    kept.messages.reverse();
-    kept
+    newest.messages.reverse();
+    newest
+}
+
+/// Returns the beginning of a text, at most `max_bytes`, up to the end of a word: a half of a
+/// secret would not be masked.
+fn whole_words(text: &str, max_bytes: usize) -> &str {
+    if text.len() <= max_bytes {
+        return text;
+    }
+    let start = &text[..text.floor_char_boundary(max_bytes)];
+    start.rfind(char::is_whitespace).map_or("", |end| &start[..end])
 }
 
 /// Returns the first lines of a text within a limit of tokens; nothing if the limit is too low for
@@ -91,9 +105,9 @@ impl History {
             query: String,
         }
         let message =
-            |(role, text): &(MessageRole, String)| json!({"role": role, "text": shown(text)});
+            |(role, text): &(MessageRole, String)| json!({"role": role, "text": neutralized(text)});
         let conversation: Vec<_> = self.messages.iter().map(message).collect();
-        let data = json!({"question": shown(query), "conversation": conversation});
+        let data = json!({"question": neutralized(query), "conversation": conversation});
         models.ask(&TASK, &data).await.map(|answer: Answer| answer.query)
     }
 }
@@ -108,6 +122,10 @@ mod tests {
         serde_json::from_value(json!(messages)).expect("messages")
     }
 
+    fn masked(text: &str) -> String {
+        mc_sanitizer::mask(text).text.into_string()
+    }
+
     fn tokens(history: &History) -> usize {
         history.messages.iter().map(|(_, text)| mc_tokens::count(text)).sum()
     }
@@ -115,20 +133,40 @@ mod tests {
     #[test]
     fn newest_messages_are_kept_in_their_order() {
         let messages = history(&[("user", "first"), ("system", "rules"), ("assistant", "second")]);
-        let kept = newest(&messages, &Policy::default());
-        let texts: Vec<_> = kept.messages.iter().map(|(_, text)| text.as_str()).collect();
-        assert_eq!((texts.as_slice(), kept.is_cut), (["first", "second"].as_slice(), false));
+        let newest = newest(&messages, masked);
+        let texts: Vec<_> = newest.messages.iter().map(|(_, text)| text.as_str()).collect();
+        assert_eq!((texts.as_slice(), newest.is_cut), (["first", "second"].as_slice(), false));
     }
 
     #[test]
     fn long_history_is_cut_to_its_limit() {
         let long = "the delay of the cart trigger is computed in minutes ".repeat(60);
         let messages: Vec<_> = (0..8).map(|_| ("user", long.as_str())).collect();
-        let kept = newest(&history(&messages), &Policy::default());
-        assert!(kept.is_cut);
-        let tokens = tokens(&kept);
+        let newest = newest(&history(&messages), masked);
+        assert!(newest.is_cut);
+        let tokens = tokens(&newest);
         assert!((HISTORY_TOKENS - 20..=HISTORY_TOKENS).contains(&tokens), "{tokens}");
-        assert!(long.starts_with(&kept.messages[0].1) && kept.messages[1].1.len() == long.len());
+        assert!(
+            long.starts_with(&newest.messages[0].1) && newest.messages[1].1.len() == long.len()
+        );
+    }
+
+    #[test]
+    fn text_that_is_masked_is_limited() {
+        let read = std::cell::Cell::new(0);
+        let counted = |text: &str| {
+            read.set(read.get() + text.len());
+            masked(text)
+        };
+        // Spaces have few tokens, and one word of any length is left out: it may be a secret.
+        let (spaces, word) = (format!("a{}b", " ".repeat(20_000)), "é".repeat(15_000));
+        for texts in [[spaces.as_str(); 90], [word.as_str(); 90]] {
+            read.set(0);
+            let messages: Vec<_> = texts.iter().map(|text| ("user", *text)).collect();
+            let newest = newest(&history(&messages), counted);
+            assert!(newest.is_cut && tokens(&newest) <= HISTORY_TOKENS);
+            assert!(read.get() <= BYTES_MAX, "{}", read.get());
+        }
     }
 
     #[test]
@@ -138,8 +176,8 @@ mod tests {
             ("user", "Where is CartSessions::Setting used?"),
             ("assistant", "In app/models/cart.rb, by trigger_delay."),
         ]);
-        let kept = newest(&messages, &Policy::default());
-        let query = kept.with_names("and trigger_delay?").expect("names");
+        let newest = newest(&messages, masked);
+        let query = newest.with_names("and trigger_delay?").expect("names");
         assert_eq!(query, "and trigger_delay? app/models/cart.rb CartSessions::Setting");
         assert_eq!(History::default().with_names("x"), None);
     }
@@ -148,7 +186,7 @@ mod tests {
     fn secret_of_the_history_is_masked() {
         let secret = ["ghp", "_0123456789abcdefghijABCDEFGHIJ456789"].concat();
         let messages = history(&[("user", &format!("the token is {secret}"))]);
-        let kept = newest(&messages, &Policy::default());
-        assert!(!kept.messages[0].1.contains(&secret), "{kept:?}");
+        let newest = newest(&messages, masked);
+        assert!(!newest.messages[0].1.contains(&secret), "{newest:?}");
     }
 }

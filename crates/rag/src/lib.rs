@@ -32,5 +32,6 @@ pub use error::Error;
 pub use global::search_global;
 pub use pipeline::{RagContext, search};
 pub use profiles::DEFAULT_PROFILE;
+pub use scope::NotReady;
 pub use settings::{InvalidSettings, RagSettings};
-pub use switches::Layer;
+pub use switches::SwitchLayer;

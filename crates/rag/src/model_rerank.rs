@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::models::{ModelFailure, Models, Task, shown};
+use crate::models::{ModelFailure, Models, Task, neutralized};
 use crate::snippet::Snippet;
 
 /// Matches that the model orders.
@@ -38,10 +38,11 @@ pub(crate) async fn rerank(
         .map(|(number, place): (usize, _)| {
             let snippet = &snippets[*place];
             let text: String = snippet.text.chars().take(PASSAGE_CHARS).collect();
-            json!({"number": number, "place": shown(&snippet.place()), "text": shown(&text)})
+            let place = neutralized(&snippet.place());
+            json!({"number": number, "place": place, "text": neutralized(&text)})
         })
         .collect();
-    let data = json!({"question": shown(query), "passages": passages});
+    let data = json!({"question": neutralized(query), "passages": passages});
     let Answer { order } = models.ask(&TASK, &data).await?;
     Ok(reorder(snippets, &places, &order))
 }

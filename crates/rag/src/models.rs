@@ -20,7 +20,7 @@ const ROLE: ModelRole = ModelRole::Writer;
 pub(crate) enum ModelFailure {
     /// No model may be asked in this request.
     Unavailable(String),
-    /// The model was asked in vain, or too late.
+    /// The model gave no usable answer, or answered too late.
     Failed(String),
 }
 
@@ -49,7 +49,7 @@ impl Models {
     pub fn new(chats: Vec<ProjectChat>, is_allowed: bool, wait: Duration) -> Self {
         let forbidden = chats.iter().find_map(|chat| chat.model(ROLE).err());
         let unavailable = if !is_allowed {
-            Some("the profile asks none".to_owned())
+            Some("the profile uses no chat model".to_owned())
         } else if chats.is_empty() {
             Some("no project is searched".to_owned())
         } else {
@@ -92,7 +92,10 @@ impl Models {
 }
 
 fn late() -> ModelFailure {
-    ModelFailure::Failed("the chat model had no time left (`rag.model_wait_ms`)".to_owned())
+    ModelFailure::Failed(
+        "no time was left for the chat model; raise `rag.model_wait_ms`, or use fewer modules"
+            .to_owned(),
+    )
 }
 
 impl Task {
@@ -120,6 +123,6 @@ impl Task {
 static DATA: LazyLock<&str> = LazyLock::new(|| include_str!("../prompts/data.txt"));
 
 /// Returns a text as a model receives it: without the special tokens of chat templates.
-pub(crate) fn shown(text: &str) -> String {
+pub(crate) fn neutralized(text: &str) -> String {
     neutralize(text).into_owned()
 }

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::json;
 use uuid::Uuid;
 
-use crate::models::{ModelFailure, Models, Task, shown};
+use crate::models::{ModelFailure, Models, Task, neutralized};
 
 /// Words from which a part of a query is worth a search.
 const CLAUSE_WORDS_MIN: usize = 3;
@@ -60,8 +60,8 @@ impl Origin {
         }
     }
 
-    /// Whether vectors are searched, too. A part is similar to what the query is similar to, and
-    /// embedding it would take most of the time of the search.
+    /// Whether the vector index is searched, too. A part of the query is similar to the same
+    /// passages as the query itself, and its embedding would take most of the search time.
     pub fn uses_vectors(self) -> bool {
         self != Self::Part
     }
@@ -133,7 +133,7 @@ fn split_ignoring_case(text: &str, separator: &str) -> Vec<String> {
 pub(crate) fn names(text: &str) -> Vec<String> {
     let filter = PassageFilter::project(Uuid::nil().into());
     let parsed = parse(&Query::text(text, filter));
-    // The only word of a query counts as a symbol, whatever it is.
+    // A query of one word is always parsed as a symbol, so it is ignored here.
     let is_word = text.split_whitespace().count() < 2;
     let symbols = parsed.symbols.into_iter().filter(|_| !is_word);
     let mut names: Vec<String> = Vec::new();
@@ -155,7 +155,7 @@ pub(crate) async fn variants(
     struct Answer {
         queries: Vec<String>,
     }
-    let data = json!({"question": shown(query), "count": count});
+    let data = json!({"question": neutralized(query), "count": count});
     models.ask(&TASK, &data).await.map(|answer: Answer| answer.queries)
 }
 

@@ -8,7 +8,7 @@ use mc_store::neighbors::{EnclosedChunk, Neighbor, adjacent, of_definitions};
 use mc_store::passages;
 
 use crate::Error;
-use crate::scope::Scope;
+use crate::scope::RepositoryScope;
 use crate::snippet::Snippet;
 
 /// Matches that get neighbors: the best ones.
@@ -26,7 +26,7 @@ pub(crate) struct Expansion {
 
 /// Returns the neighbors of the best matches that are no matches themselves.
 pub(crate) async fn expand(
-    scopes: &[Scope<'_>],
+    scopes: &[RepositoryScope<'_>],
     matches: &[Snippet],
     expansion: Expansion,
 ) -> Result<Vec<Snippet>, Error> {
@@ -51,7 +51,7 @@ pub(crate) async fn expand(
 
 /// Returns the neighbors of these matches, by the strategy.
 async fn find<'a>(
-    scope: &Scope<'_>,
+    scope: &RepositoryScope<'_>,
     matches: &[&'a Snippet],
     Expansion { strategy, radius }: Expansion,
 ) -> Result<Vec<(&'a Snippet, PassageId)>, Error> {
@@ -86,12 +86,13 @@ fn enclosed_chunk(snippet: &Snippet) -> Option<EnclosedChunk> {
 }
 
 fn paired<'a>(matches: &[&'a Snippet], neighbors: &[Neighbor]) -> Vec<(&'a Snippet, PassageId)> {
-    let pair = |neighbor: &Neighbor| Some((*matches.get(neighbor.of)?, neighbor.passage));
+    let pair =
+        |neighbor: &Neighbor| Some((*matches.get(neighbor.request_index)?, neighbor.passage));
     neighbors.iter().filter_map(pair).collect()
 }
 
 async fn load(
-    scope: &Scope<'_>,
+    scope: &RepositoryScope<'_>,
     neighbors: &[(&Snippet, PassageId)],
 ) -> Result<Vec<Snippet>, Error> {
     if neighbors.is_empty() {

@@ -5,18 +5,20 @@ mod refine;
 mod retrieval;
 mod write;
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use mc_contract::operations::rag::{RagSearchRequest, RagSearchResponse};
+use mc_contract::operations::rag::{RagOptions, RagSearchRequest, RagSearchResponse};
 use mc_domain::ProjectId;
 use mc_memory::chat::ProjectChat;
-use mc_sanitizer::mask_with;
+use mc_sanitizer::{Policy, mask_with};
 use mc_search::SearchContext;
+use tokio::time::Instant;
 
 use crate::journal::Journal;
 use crate::models::Models;
 use crate::prompt::Renderer;
-use crate::scope::{self, Scope};
+use crate::scope::{self, RepositoryScope};
 use crate::switches::Plan;
 use crate::{Error, RagSettings};
 
@@ -49,13 +51,14 @@ pub async fn search(
     request: &RagSearchRequest,
 ) -> Result<RagSearchResponse, Error> {
     let mut journal = Journal::default();
-    let plan = Plan::resolve(settings, request, &mut journal.warnings)?;
+    let options = RagOptions::from(request);
+    let plan = Plan::resolve(settings, &options, &mut journal.warnings)?;
     let (owner, name) = (request.repo_owner.as_ref(), request.repo_name.as_ref());
     let scope = scope::find(context, owner, name, &mut journal.warnings).await?;
     let repository = &scope.repository;
     let labels = Labels { owner: repository.owner.clone(), name: repository.name.clone() };
     let run = Run::new(settings, plan, journal, vec![scope]);
-    Box::pin(run.respond(request, labels)).await
+    Box::pin(run.respond(&options, labels)).await
 }
 
 /// One run of the pipeline.
@@ -63,10 +66,15 @@ pub(crate) struct Run<'a> {
     plan: Plan,
     journal: Journal,
     models: Models,
-    /// The repositories to search; at least one.
-    scopes: Vec<Scope<'a>>,
+    /// The repositories to search.
+    scopes: Vec<RepositoryScope<'a>>,
+    /// The masking rules of their projects; those of all projects if there are none.
+    policies: Vec<Arc<Policy>>,
     renderer: Renderer,
+    /// Time of all searches of the database together.
     time_budget: Duration,
+    /// End of that time; [`Self::start_clock`] sets it.
+    deadline: Instant,
 }
 
 impl<'a> Run<'a> {
@@ -75,46 +83,66 @@ impl<'a> Run<'a> {
         settings: &RagSettings,
         plan: Plan,
         mut journal: Journal,
-        scopes: Vec<Scope<'a>>,
+        scopes: Vec<RepositoryScope<'a>>,
     ) -> Self {
         journal.applied.insert(0, format!("profile:{}", plan.profile));
-        let mut chats: Vec<(ProjectId, ProjectChat)> = Vec::new();
-        for scope in &scopes {
-            let context = scope.context;
-            if chats.iter().all(|(project, _)| *project != context.project) {
-                chats.push((context.project, context.chat.clone()));
-            }
+        let projects: Vec<_> =
+            scope::by_project(&scopes).iter().map(|group| group[0].context).collect();
+        let chats = projects.iter().map(|context| context.chat.clone()).collect();
+        let mut policies: Vec<_> =
+            projects.iter().map(|context| Arc::clone(&context.search.sanitizing)).collect();
+        if policies.is_empty() {
+            policies.push(Arc::default());
         }
-        let chats = chats.into_iter().map(|(_, chat)| chat).collect();
         let wait = Duration::from_millis(settings.model_wait_ms);
         Self {
             models: Models::new(chats, plan.use_models, wait),
             renderer: Renderer::new(scopes.len() > 1),
             time_budget: Duration::from_millis(settings.time_budget_ms),
+            deadline: Instant::now(),
             plan,
             journal,
             scopes,
+            policies,
         }
+    }
+
+    /// Starts the time of the searches; the time that models took before does not count.
+    fn start_clock(&mut self) {
+        self.deadline = Instant::now() + self.time_budget;
+    }
+
+    /// Returns a response without a search, with the reason.
+    pub async fn respond_without_search(
+        mut self,
+        request: &RagOptions<'_>,
+        reason: String,
+        labels: Labels,
+    ) -> Result<RagSearchResponse, Error> {
+        let query = self.masked(request.raw_query.as_str());
+        retrieval::filters(request.filters, &mut self.journal)?;
+        Ok(self.write(&query, &[], Vec::new(), Some(reason), labels).await)
     }
 
     /// Runs the modules.
     pub async fn respond(
         mut self,
-        request: &RagSearchRequest,
+        request: &RagOptions<'_>,
         labels: Labels,
     ) -> Result<RagSearchResponse, Error> {
         let query = self.masked(request.raw_query.as_str());
-        let filters = retrieval::filters(&request.filters, &mut self.journal)?;
-        let queries = self.queries(&query, &request.history).await;
-        let found = self.retrieve(&queries, &filters).await?;
-        let snippets = self.refine(&query, found.snippets).await;
-        Ok(self.write(&query, &queries, snippets, found.weakness, labels).await)
+        let filters = retrieval::filters(request.filters, &mut self.journal)?;
+        let queries = self.queries(&query, request.history).await;
+        self.start_clock();
+        let retrieval = self.retrieve(&queries, &filters).await?;
+        let snippets = self.refine(&query, retrieval.snippets).await;
+        Ok(self.write(&query, &queries, snippets, retrieval.weakness, labels).await)
     }
 
     /// Masks a text by the rules of every searched project.
     fn masked(&self, text: &str) -> String {
-        self.scopes.iter().fold(text.to_owned(), |text, scope| {
-            mask_with(&text, &scope.context.search.sanitizing).text.into_string()
-        })
+        self.policies
+            .iter()
+            .fold(text.to_owned(), |text, policy| mask_with(&text, policy).text.into_string())
     }
 }

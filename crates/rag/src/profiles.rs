@@ -2,7 +2,7 @@
 
 use mc_contract::operations::rag::{NeighborStrategy, RagModule};
 
-use crate::switches::Layer;
+use crate::switches::SwitchLayer;
 
 /// Profile of a request that names none, unless the configuration names another.
 pub const DEFAULT_PROFILE: &str = "default";
@@ -19,29 +19,33 @@ const SLOW: [RagModule; 4] = [
 ];
 
 /// Returns the built-in profile with this name.
-pub(crate) fn built_in(name: &str) -> Option<Layer> {
+pub(crate) fn built_in(name: &str) -> Option<SwitchLayer> {
     let slow = |is_on: bool| SLOW.map(|module| (module, is_on)).into();
     match name {
         // A chat model, if there is one, improves the query alone.
-        DEFAULT_PROFILE => Some(Layer { modules: slow(false), ..Layer::default() }),
+        DEFAULT_PROFILE => Some(SwitchLayer { modules: slow(false), ..SwitchLayer::default() }),
         // No call of a model.
-        "fast" => Some(Layer { modules: slow(false), use_models: Some(false), ..Layer::default() }),
-        "deep" => Some(Layer {
+        "fast" => Some(SwitchLayer {
+            modules: slow(false),
+            use_models: Some(false),
+            ..SwitchLayer::default()
+        }),
+        "deep" => Some(SwitchLayer {
             modules: slow(true),
             top_k: Some(16),
             max_queries: Some(6),
             neighbor_strategy: Some(NeighborStrategy::ParentSymbol),
-            ..Layer::default()
+            ..SwitchLayer::default()
         }),
         // The defaults of seed 002: translation to Russian, linear neighbors, a written answer.
         "seed-ru" => {
             let mut modules: std::collections::BTreeMap<_, _> = slow(true);
             modules.insert(RagModule::ModelRerank, false);
-            Some(Layer {
+            Some(SwitchLayer {
                 modules,
                 target_language: Some("ru".to_owned()),
                 neighbor_strategy: Some(NeighborStrategy::Linear),
-                ..Layer::default()
+                ..SwitchLayer::default()
             })
         }
         _ => None,

@@ -1,25 +1,26 @@
-//! The searches: each sub-query over the code of one repository, and the query over its documents.
+//! The searches: each sub-query over the code of the repositories of one project, and the query
+//! over their documents.
 
 use std::time::Duration;
 
 use mc_contract::operations::rag::MatchKind;
 use mc_domain::policy::AllowedModels;
 use mc_domain::{ProjectId, SourceKind};
-use mc_search::{Options, Query, SearchContext, SearchResponse, search_all};
+use mc_search::{Hit, Options, Query, SearchContext, SearchResponse, search_all};
 use mc_store::passages::PassageFilter;
 
 use crate::Error;
 use crate::multi_query::{Origin, SubQuery};
-use crate::scope::Scope;
+use crate::scope::RepositoryScope;
 use crate::snippet::Snippet;
 
-/// Hits requested for each wanted one if the project has other repositories, whose hits are left
-/// out afterwards.
+/// Hits requested for each wanted one if the project has more than one repository: a search covers
+/// the whole project, and its hits are assigned to the repositories afterwards.
 const SHARED_PROJECT_FACTOR: usize = 8;
 /// Most hits requested of one search.
 const HITS_MAX: usize = 320;
-/// Most results of a search other than that of the original query over code: only its best ones add
-/// something.
+/// Most results of every search except that of the original query over code; only their best
+/// results are useful.
 const FURTHER_MAX: usize = 30;
 
 /// Filters of a request.
@@ -33,8 +34,8 @@ pub(crate) struct Filters {
 
 /// How the searches are run.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Limits {
-    /// Results of one sub-query.
+pub(crate) struct SearchLimits {
+    /// Results of one sub-query in one repository.
     pub per_query: usize,
     pub has_documents: bool,
     pub time_budget: Duration,
@@ -50,38 +51,67 @@ pub(crate) struct Results {
     pub snippets: Vec<Snippet>,
 }
 
-/// Runs all searches in one repository concurrently. Also returns notes about retrievers that were
-/// late.
+/// The results of all searches in a project.
+#[derive(Debug, Default)]
+pub(crate) struct ProjectResults {
+    pub results: Vec<Results>,
+    /// Retrievers that were late.
+    pub notes: Vec<String>,
+    /// Whether a list had no place for further hits while a repository had fewer than allowed, so
+    /// that some of its matches may be missing.
+    pub is_cut: bool,
+}
+
+/// Runs all searches in these repositories of one project concurrently: one search for each
+/// sub-query, whatever the number of repositories.
 pub(crate) async fn retrieve(
-    scope: &Scope<'_>,
+    scopes: &[RepositoryScope<'_>],
     queries: &[SubQuery],
     filters: &Filters,
-    limits: Limits,
-) -> Result<(Vec<Results>, Vec<String>), Error> {
-    let search = &scope.context.search;
+    limits: SearchLimits,
+) -> Result<ProjectResults, Error> {
+    let Some(first) = scopes.first() else { return Ok(ProjectResults::default()) };
+    let context = &first.context.search;
     let words = SearchContext {
-        models: search.models.restricted_to(AllowedModels::Off),
-        ..search.visiting()
+        models: context.models.restricted_to(AllowedModels::Off),
+        ..context.visiting()
     };
-    let (with_vectors, by_words) = searches(scope, queries, filters, limits);
+    let (with_vectors, by_words) = searches(first, queries, filters, limits);
     // The searches of each group share a connection.
-    let visiting = search.visiting();
+    let visiting = context.visiting();
     let (with_vectors, by_words) =
         tokio::try_join!(run(&visiting, with_vectors), run(&words, by_words))?;
-    let mut notes: Vec<String> = Vec::new();
-    let mut results: Vec<Results> = Vec::new();
+    let mut all = ProjectResults::default();
     for (search, response) in with_vectors.into_iter().chain(by_words) {
         let SearchResponse { hits, degraded, .. } = response;
         for note in degraded {
-            if !notes.contains(&note) {
-                notes.push(note);
+            if !all.notes.contains(&note) {
+                all.notes.push(note);
             }
         }
-        let snippets = hits.into_iter().filter_map(|hit| Snippet::of_hit(hit, &scope.repository));
-        let snippets = snippets.take(search.limit).collect();
-        results.push(Results { sub_query: search.sub_query, origin: search.origin, snippets });
+        let is_full = !first.is_alone && hits.len() >= search.options.limit;
+        let (snippets, is_short) = assigned(hits, scopes, search.limit);
+        all.is_cut |= is_full && is_short;
+        all.results.push(Results { sub_query: search.sub_query, origin: search.origin, snippets });
     }
-    Ok((results, notes))
+    Ok(all)
+}
+
+/// Returns the hits of these repositories, at most `limit` of each, and whether one has fewer.
+fn assigned(hits: Vec<Hit>, scopes: &[RepositoryScope<'_>], limit: usize) -> (Vec<Snippet>, bool) {
+    let mut counts = vec![0; scopes.len()];
+    let snippets = hits.into_iter().filter_map(|hit| {
+        let is_owner =
+            |scope: &RepositoryScope<'_>| Snippet::is_of(&hit.passage, &scope.repository);
+        let owner = scopes.iter().position(is_owner)?;
+        counts[owner] += 1;
+        if counts[owner] > limit {
+            return None;
+        }
+        Snippet::of_hit(hit, &scopes[owner].repository)
+    });
+    let snippets = snippets.collect();
+    (snippets, counts.iter().any(|count| *count < limit))
 }
 
 /// A search to run.
@@ -89,17 +119,17 @@ struct Search {
     sub_query: usize,
     origin: Origin,
     query: Query,
-    /// Results of the repository.
+    /// Results of each repository.
     limit: usize,
     options: Options,
 }
 
 /// Returns the searches with vectors, and those by words alone.
 fn searches(
-    scope: &Scope<'_>,
+    scope: &RepositoryScope<'_>,
     queries: &[SubQuery],
     filters: &Filters,
-    limits: Limits,
+    limits: SearchLimits,
 ) -> (Vec<Search>, Vec<Search>) {
     let factor = if scope.is_alone { 1 } else { SHARED_PROJECT_FACTOR };
     let search = |(sub_query, query): (usize, &SubQuery), kind| {

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::models::{ModelFailure, Models, Task, shown};
+use crate::models::{ModelFailure, Models, Task, neutralized};
 
 /// Most characters of a rewritten query.
 const QUERY_MAX_CHARS: usize = 600;
@@ -19,6 +19,6 @@ pub(crate) async fn rewrite(models: &Models, query: &str) -> Result<String, Mode
     struct Answer {
         query: String,
     }
-    let data = json!({"question": shown(query)});
+    let data = json!({"question": neutralized(query)});
     models.ask(&TASK, &data).await.map(|answer: Answer| answer.query)
 }

@@ -1,20 +1,26 @@
 //! The repository that a request means.
 
+use std::fmt;
 use std::sync::Arc;
 
 use mc_contract::text::RepositoryPart;
-use mc_store::searchable::{self, SearchableRepository};
+use mc_store::searchable::{self, Readiness, SearchableRepository};
 
 use crate::{Error, RagContext};
 
 /// A repository to search, in the context of its project.
 #[derive(Clone)]
-pub(crate) struct Scope<'a> {
+pub(crate) struct RepositoryScope<'a> {
     pub context: &'a RagContext,
     pub repository: Arc<SearchableRepository>,
-    /// Whether the project has no other repository with passages.
+    /// Whether the project has nothing else to search: no other repository, and no document that
+    /// belongs to none.
     pub is_alone: bool,
 }
+
+/// Why a repository is not ready to be searched, and what to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NotReady(Readiness);
 
 /// Finds the repository with this owner and name. Without one of both, the repository that was
 /// indexed last and is ready, of those that have the other.
@@ -23,37 +29,85 @@ pub(crate) async fn find<'a>(
     owner: Option<&RepositoryPart>,
     name: Option<&RepositoryPart>,
     warnings: &mut Vec<String>,
-) -> Result<Scope<'a>, Error> {
+) -> Result<RepositoryScope<'a>, Error> {
     let all = list(context).await?;
-    let is_meant = |scope: &&Scope<'_>| {
+    let is_meant = |scope: &&RepositoryScope<'_>| {
         let has = |wanted: Option<&RepositoryPart>, value: &str| {
             wanted.is_none_or(|wanted| wanted.as_str().eq_ignore_ascii_case(value))
         };
         has(owner, &scope.repository.owner) && has(name, &scope.repository.name)
     };
-    let mut meant = all.iter().filter(is_meant).peekable();
+    let meant: Vec<_> = all.iter().filter(is_meant).collect();
     let (Some(owner), Some(name)) = (owner, name) else {
-        let ready = meant.find(|scope| scope.repository.is_ready).cloned();
-        return ready.ok_or(Error::NoReadyRepository);
+        let ready = meant.iter().find(|scope| scope.repository.is_ready());
+        let ready = ready.map(|scope| (*scope).clone());
+        return ready.ok_or_else(|| {
+            Error::NoReadyRepository(NotReady::of_any(meant.iter().map(|scope| &*scope.repository)))
+        });
     };
-    let Some(scope) = meant.peek() else {
+    let Some(scope) = meant.first() else {
         return Err(Error::UnknownRepository(format!("{}/{}", owner.as_str(), name.as_str())));
     };
-    let repository = &scope.repository;
-    if !repository.is_ready {
-        let namespace = &repository.namespace;
-        warnings.push(format!(
-            "the index of {namespace} is incomplete or being updated; some matches may be missing"
-        ));
+    if let Some(reason) = NotReady::of(&scope.repository) {
+        let namespace = &scope.repository.namespace;
+        warnings.push(format!("some matches of {namespace} may be missing: {reason}"));
     }
     Ok((*scope).clone())
 }
 
-/// Returns the repositories of a project that have been indexed, the one that was indexed last
-/// first.
-pub(crate) async fn list(context: &RagContext) -> Result<Vec<Scope<'_>>, Error> {
-    let all = searchable::repositories(&context.search.store, context.project).await?;
-    let is_alone = all.len() == 1;
-    let scope = |repository| Scope { context, repository: Arc::new(repository), is_alone };
+/// Returns the repositories of a project, the one that was indexed last first.
+pub(crate) async fn list(context: &RagContext) -> Result<Vec<RepositoryScope<'_>>, Error> {
+    let store = &context.search.store;
+    let all = searchable::repositories(store, context.project).await?;
+    let is_alone =
+        all.len() == 1 && !searchable::has_other_documents(store, context.project).await?;
+    let scope =
+        |repository| RepositoryScope { context, repository: Arc::new(repository), is_alone };
     Ok(all.into_iter().map(scope).collect())
+}
+
+/// Returns the repositories of each project, in their order.
+pub(crate) fn by_project<'a>(scopes: &[RepositoryScope<'a>]) -> Vec<Vec<RepositoryScope<'a>>> {
+    let mut groups: Vec<Vec<RepositoryScope<'a>>> = Vec::new();
+    for scope in scopes {
+        let is_of_project = |group: &&mut Vec<RepositoryScope<'_>>| {
+            group[0].context.project == scope.context.project
+        };
+        match groups.iter_mut().find(is_of_project) {
+            Some(group) => group.push(scope.clone()),
+            None => groups.push(vec![scope.clone()]),
+        }
+    }
+    groups
+}
+
+impl NotReady {
+    /// Returns why a repository is not ready; `None` if it is.
+    pub(crate) fn of(repository: &SearchableRepository) -> Option<Self> {
+        (!repository.is_ready()).then_some(Self(repository.readiness))
+    }
+
+    /// Returns why none of these repositories is ready: the reason of the first one.
+    pub(crate) fn of_any<'a>(
+        mut repositories: impl Iterator<Item = &'a SearchableRepository>,
+    ) -> Self {
+        repositories.find_map(Self::of).unwrap_or(Self(Readiness::NeverIndexed))
+    }
+}
+
+impl fmt::Display for NotReady {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.0 {
+            Readiness::Ready => "ready",
+            Readiness::NeverIndexed => "it was never indexed; index it with POST /ingest/git",
+            Readiness::RunIsOpen => "an index run is open; wait until it has ended",
+            Readiness::RunFailed => {
+                "the last index run failed; index it again with POST /ingest/git"
+            }
+            Readiness::FilesFailed => {
+                "the last index run could not read or store some files; see its `file_errors`, and \
+                 index it again with POST /ingest/git"
+            }
+        })
+    }
 }

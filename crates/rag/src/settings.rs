@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::cross_encoder;
 use crate::profiles::{self, DEFAULT_PROFILE};
-use crate::switches::Layer;
+use crate::switches::SwitchLayer;
 
 /// The configuration: what applies to all requests, and further profiles.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -17,14 +17,14 @@ pub struct RagSettings {
     pub default_profile: String,
     /// Most tokens of a context, 128 to 4,000; a request may only lower it.
     pub max_context_tokens: i64,
-    /// Milliseconds of a search without the calls of models.
+    /// Milliseconds of the searches of all repositories together, without the calls of models.
     pub time_budget_ms: u64,
     /// Milliseconds that a request waits for all calls of chat models together.
     pub model_wait_ms: u64,
     /// Switches and values below those of profiles and requests.
-    pub defaults: Layer,
+    pub defaults: SwitchLayer,
     /// Profiles by name, in addition to the built-in ones; one of the same name replaces it.
-    pub profiles: BTreeMap<String, Layer>,
+    pub profiles: BTreeMap<String, SwitchLayer>,
 }
 
 impl Default for RagSettings {
@@ -34,7 +34,7 @@ impl Default for RagSettings {
             max_context_tokens: CONTEXT_TOKENS_MAX,
             time_budget_ms: 2_000,
             model_wait_ms: 15_000,
-            defaults: Layer::default(),
+            defaults: SwitchLayer::default(),
             profiles: BTreeMap::new(),
         }
     }
@@ -77,7 +77,7 @@ impl RagSettings {
     }
 
     /// Returns the profile with this name.
-    pub(crate) fn profile(&self, name: &str) -> Option<Layer> {
+    pub(crate) fn profile(&self, name: &str) -> Option<SwitchLayer> {
         self.profiles.get(name).cloned().or_else(|| profiles::built_in(name))
     }
 
@@ -102,8 +102,10 @@ mod tests {
 
     #[test]
     fn settings_that_break_a_rule_are_named() {
-        let cross_encoder =
-            Layer { modules: [(RagModule::CrossEncoder, true)].into(), ..Layer::default() };
+        let cross_encoder = SwitchLayer {
+            modules: [(RagModule::CrossEncoder, true)].into(),
+            ..SwitchLayer::default()
+        };
         for (settings, field) in [
             (
                 RagSettings { default_profile: "none".into(), ..RagSettings::default() },
@@ -122,7 +124,7 @@ mod tests {
 
     #[test]
     fn configured_profile_replaces_the_built_in_one() {
-        let mine = Layer { top_k: Some(3), ..Layer::default() };
+        let mine = SwitchLayer { top_k: Some(3), ..SwitchLayer::default() };
         let settings = RagSettings {
             profiles: [("fast".to_owned(), mine.clone())].into(),
             ..RagSettings::default()

@@ -66,6 +66,15 @@ pub(crate) struct Evidence {
 }
 
 impl Snippet {
+    /// Whether a passage is code of the repository, or one of its documents.
+    pub fn is_of(passage: &Passage, repository: &SearchableRepository) -> bool {
+        match (&passage.code, &passage.doc) {
+            (Some(code), _) => code.repository_id == repository.id,
+            (None, Some(doc)) => doc.source == repository.namespace,
+            (None, None) => false,
+        }
+    }
+
     /// Returns a hit of a search; `None` if it is not of the repository.
     pub fn of_hit(hit: Hit, repository: &Arc<SearchableRepository>) -> Option<Self> {
         let is_named = hit

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::models::{ModelFailure, Models, Task, shown};
+use crate::models::{ModelFailure, Models, Task, neutralized};
 use crate::snippet::Snippet;
 
 /// Most characters of a summary.
@@ -56,12 +56,12 @@ fn data(query: &str, snippets: &[Snippet]) -> Value {
         .map(|snippet| {
             let repository = &snippet.repository.namespace;
             json!({
-                "repository": repository, "place": shown(&snippet.place()),
-                "text": shown(&snippet.text),
+                "repository": repository, "place": neutralized(&snippet.place()),
+                "text": neutralized(&snippet.text),
             })
         })
         .collect();
-    json!({"question": shown(query), "passages": passages})
+    json!({"question": neutralized(query), "passages": passages})
 }
 
 #[cfg(test)]

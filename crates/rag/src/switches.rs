@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 
 use mc_contract::operations::rag::{
     CONTEXT_TOKENS_MIN, LenientNumber, NEIGHBOR_RADIUS_MAX, NeighborStrategy, QUERIES_MAX,
-    RagModule, RagSearchRequest, ResponseChannel, TOP_K_MAX, TOP_K_PER_QUERY_MAX,
+    RagModule, RagOptions, ResponseChannel, TOP_K_MAX, TOP_K_PER_QUERY_MAX,
 };
 use mc_sanitizer::mask;
 use serde::{Deserialize, Serialize};
@@ -15,7 +15,7 @@ use crate::{Error, RagSettings, cross_encoder};
 /// Switches and values of one source. Absent ones are those of the source below.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Layer {
+pub struct SwitchLayer {
     /// Modules that are on or off.
     pub modules: BTreeMap<RagModule, bool>,
     /// Whether chat models are asked at all.
@@ -64,7 +64,7 @@ impl Plan {
     /// in `warnings`.
     pub fn resolve(
         settings: &RagSettings,
-        request: &RagSearchRequest,
+        request: &RagOptions<'_>,
         warnings: &mut Vec<String>,
     ) -> Result<Self, Error> {
         let profile = profile_name(settings, request, warnings);
@@ -74,7 +74,7 @@ impl Plan {
             settings.profile(&profile).unwrap_or_default(),
             of_request(request),
         ];
-        let merged = layers.into_iter().fold(Layer::default(), Layer::below);
+        let merged = layers.into_iter().fold(SwitchLayer::default(), SwitchLayer::below);
         cross_encoder::check_off(&merged.modules)?;
         let mut value = |name, value: Option<i64>, range: RangeInclusive<i64>| {
             in_range(name, value.unwrap_or(*range.end()), &range, warnings)
@@ -109,7 +109,7 @@ impl Plan {
     }
 }
 
-impl Layer {
+impl SwitchLayer {
     /// Returns this layer with that of a source above it.
     fn below(mut self, above: Self) -> Self {
         self.modules.extend(above.modules);
@@ -129,26 +129,26 @@ impl Layer {
 }
 
 /// Returns the values that nothing else sets.
-fn built_in_values(settings: &RagSettings) -> Layer {
-    Layer {
+fn built_in_values(settings: &RagSettings) -> SwitchLayer {
+    SwitchLayer {
         top_k: Some(12),
         top_k_per_query: Some(TOP_K_PER_QUERY_MAX),
         max_queries: Some(4),
         max_context_tokens: Some(settings.max_context_tokens),
         neighbor_radius: Some(1),
-        ..Layer::default()
+        ..SwitchLayer::default()
     }
 }
 
 /// Returns the layer of a request.
-fn of_request(request: &RagSearchRequest) -> Layer {
+fn of_request(request: &RagOptions<'_>) -> SwitchLayer {
     let number = |value: Option<LenientNumber>| value.map(LenientNumber::get);
     let multi_query = &request.multi_query;
     let queries = [multi_query.queries, multi_query.max_queries];
-    Layer {
+    SwitchLayer {
         modules: modules_of(request),
         use_models: None,
-        target_language: request.default_translate_to.clone().map(String::from),
+        target_language: request.default_translate_to.map(|name| name.as_str().to_owned()),
         top_k: number(request.top_k),
         top_k_per_query: number(request.top_k_per_query),
         max_queries: queries.into_iter().flatten().map(LenientNumber::get).min(),
@@ -160,7 +160,7 @@ fn of_request(request: &RagSearchRequest) -> Layer {
 }
 
 /// Returns the switches of a request: its named fields, below its lists of modules.
-fn modules_of(request: &RagSearchRequest) -> BTreeMap<RagModule, bool> {
+fn modules_of(request: &RagOptions<'_>) -> BTreeMap<RagModule, bool> {
     let mut modules = BTreeMap::new();
     let multi_query = request.multi_query.enabled.map(|is_on| (RagModule::MultiQuery, is_on));
     let compression = request.use_compression.map(|is_on| (RagModule::SnippetCompression, is_on));
@@ -181,11 +181,11 @@ fn modules_of(request: &RagSearchRequest) -> BTreeMap<RagModule, bool> {
 /// Returns the name of the profile: that of the request, whatever its case, else the default.
 fn profile_name(
     settings: &RagSettings,
-    request: &RagSearchRequest,
+    request: &RagOptions<'_>,
     warnings: &mut Vec<String>,
 ) -> String {
     let default = || settings.default_profile.clone();
-    let Some(named) = &request.profile else { return default() };
+    let Some(named) = request.profile else { return default() };
     let name = named.as_str().to_lowercase();
     if settings.profile(&name).is_some() {
         return name;
@@ -209,7 +209,7 @@ fn in_range(
     let corrected = value.clamp(*range.start(), *range.end());
     if corrected != value {
         let (min, max) = (range.start(), range.end());
-        warnings.push(format!("{name} is {min} to {max}: {value} was replaced by {corrected}"));
+        warnings.push(format!("{name} must be {min} to {max}; {value} was changed to {corrected}"));
     }
     usize::try_from(corrected).unwrap_or_default()
 }
@@ -224,7 +224,9 @@ fn language(name: &str, warnings: &mut Vec<String>) -> String {
         return name.trim().to_lowercase();
     }
     warnings.push(
-        "defaultTranslateTo is no language, such as `ru`; the query is not translated".to_owned(),
+        "defaultTranslateTo must be the name or code of a language, such as `ru`; the query was \
+         not translated"
+            .to_owned(),
     );
     String::new()
 }

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::models::{ModelFailure, Models, Task, shown};
+use crate::models::{ModelFailure, Models, Task, neutralized};
 
 /// Most characters of a translation.
 const QUERY_MAX_CHARS: usize = 4_000;
@@ -37,7 +37,7 @@ pub(crate) async fn translate(
     struct Answer {
         query: String,
     }
-    let data = json!({"question": shown(query), "language": language});
+    let data = json!({"question": neutralized(query), "language": language});
     models.ask(&TASK, &data).await.map(|answer: Answer| answer.query)
 }
 

@@ -3,11 +3,11 @@
 use std::fs;
 use std::hint::black_box;
 
+use mc_files::ProtectedDirectories;
 use mc_indexer::chunker::{self, Limits};
 use mc_indexer::conversation::{self, Message};
 use mc_indexer::document::{self, Page};
 use mc_indexer::history::testing::{clean_message, parse_log};
-use mc_files::ProtectedDirectories;
 use mc_indexer::{language, markdown, text, walk};
 use mc_sanitizer::{Policy, Sanitized};
 

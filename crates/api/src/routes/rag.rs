@@ -13,7 +13,7 @@ use crate::extract::JsonBody;
 use crate::openapi::Access;
 use crate::problem::Problem;
 
-/// Ask a repository.
+/// Search a repository with a question.
 ///
 /// Returns passages of code and documents that answer a question, best first, and a prompt with
 /// them. `appliedModules` names what had an effect. A number that is out of range is corrected, and
@@ -34,7 +34,7 @@ pub async fn search_repository(
     Ok(Json(response))
 }
 
-/// Ask all repositories.
+/// Search all repositories with a question.
 ///
 /// Searches every repository that is ready, in all projects of the caller, each by the rules of its
 /// own project, and merges the results. The rest is as in `POST /rag/search`.

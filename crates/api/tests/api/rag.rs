@@ -106,6 +106,7 @@ async fn indexed(api: &TestApi, repository: &TempDir) {
     let run = api.post("/ingest/git", request).await.ok();
     let run = ended(api, &run).await;
     assert_eq!(run["status"], "SUCCEEDED", "{run}");
+    assert_eq!(run["is_ready"], true, "{run}");
 }
 
 fn paths(answer: &Value) -> Vec<&str> {

@@ -141,7 +141,8 @@ pub struct IngestRun {
     pub namespace: String,
     /// Where the run is in its life.
     pub status: IngestStatus,
-    /// Whether the repository can be searched: a run of it has succeeded.
+    /// Whether the index of the repository is complete: its newest run has succeeded and stored
+    /// every file.
     pub is_ready: bool,
     /// Number of the attempt.
     pub attempt: i32,

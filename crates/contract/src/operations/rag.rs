@@ -11,7 +11,7 @@ mod response;
 pub use lenient::LenientNumber;
 pub use module::RagModule;
 pub use request::{
-    HistoryMessage, MultiQuery, NeighborStrategy, RagFilters, RagSearchGlobalRequest,
+    HistoryMessage, MultiQuery, NeighborStrategy, RagFilters, RagOptions, RagSearchGlobalRequest,
     RagSearchRequest, ResponseChannel,
 };
 pub use response::{MatchKind, ModuleTiming, RagMatch, RagMatchMetadata, RagSearchResponse};

@@ -1,12 +1,16 @@
 //! `repo_rag_search` and its short and global forms: questions to indexed repositories.
+//!
+//! The structured content has `augmentedPrompt`, although the text shows the same matches: seed 002
+//! guarantees the field, and programs hand it to a model as it is. `limit_tokens` restricts the
+//! text alone; `maxContextTokens` restricts both.
 
 use http::Method;
 use mc_contract::operations::rag::{RagSearchGlobalRequest, RagSearchRequest, RagSearchResponse};
 use rmcp::model::{CallToolResult, JsonObject};
 use serde_json::Value;
 
-use super::own::Nothing;
-use super::responses::{complete, object};
+use super::own::{Nothing, OfResults};
+use super::responses::{budget_or, complete, object};
 use super::spec::{Argument, Definition, Effect, Handles, Route, Spec};
 use crate::core::CoreError;
 use crate::render;
@@ -14,7 +18,7 @@ use crate::settings::Toolset;
 
 const QUERY: Argument = Argument::new("rawQuery", "The question, in any words").required();
 /// Options that the search of one repository and that of all have.
-const OPTIONS: [Argument; 16] = [
+const OPTIONS: [Argument; 17] = [
     QUERY,
     Argument::new("profile", "default, fast, deep, seed-ru or a configured one"),
     Argument::new("history", "The conversation, oldest message first"),
@@ -22,7 +26,7 @@ const OPTIONS: [Argument; 16] = [
     Argument::new("defaultTranslateTo", "Language, such as ru"),
     Argument::new("multiQuery", ""),
     Argument::new("topK", "1 to 40"),
-    Argument::new("topKPerQuery", "1 to 40"),
+    Argument::new("topKPerQuery", "1 to 100"),
     Argument::new("maxContextTokens", "Up to 4000"),
     Argument::new("useCompression", ""),
     Argument::new("allowEmptyContext", ""),
@@ -31,7 +35,10 @@ const OPTIONS: [Argument; 16] = [
     Argument::new("neighborRadius", "1 to 3"),
     Argument::new("enabledModules", ""),
     Argument::new("disabledModules", ""),
+    Argument::own("limit_tokens", "Default 8000"),
 ];
+/// Default token limit of the text: a context of 4,000 tokens, with a mark before each line.
+const BUDGET: usize = 8_000;
 /// Fields of the structured content that every response has.
 const OUTPUT: &[&str] = &[
     "matches",
@@ -47,19 +54,19 @@ const OUTPUT: &[&str] = &[
 ];
 
 /// Arguments of the search of one repository.
-const OF_ONE: [Argument; 18] = with_options([
+const OF_ONE: [Argument; 19] = with_options([
     Argument::new("repoOwner", ""),
     Argument::new("repoName", "By default the repository that was indexed last"),
 ]);
 /// Arguments of the search of all repositories.
-const OF_ALL: [Argument; 18] = with_options([
+const OF_ALL: [Argument; 19] = with_options([
     Argument::new("displayRepoOwner", "Label of the response"),
     Argument::new("displayRepoName", "Label of the response"),
 ]);
 
 /// Returns the options with two more arguments after the question.
-const fn with_options(own: [Argument; 2]) -> [Argument; 18] {
-    let mut all = [QUERY; 18];
+const fn with_options(own: [Argument; 2]) -> [Argument; 19] {
+    let mut all = [QUERY; 19];
     all[1] = own[0];
     all[2] = own[1];
     let mut index = 1;
@@ -70,12 +77,23 @@ const fn with_options(own: [Argument; 2]) -> [Argument; 18] {
     all
 }
 
+/// Repositories that a tool searches.
+#[derive(Clone, Copy)]
+enum Searched {
+    One,
+    All,
+}
+
 /// Returns the definition of a tool that asks one repository, or all.
 const fn spec(
     [name, title, description]: [&'static str; 3],
-    path: &'static str,
+    searched: Searched,
     arguments: &'static [Argument],
 ) -> Spec {
+    let path = match searched {
+        Searched::One => "/rag/search",
+        Searched::All => "/rag/search/global",
+    };
     Spec {
         name,
         title,
@@ -83,7 +101,7 @@ const fn spec(
         toolsets: &[Toolset::Rag],
         effect: Effect::Reads,
         route: Route::Call(Method::POST, path),
-        names_project: path.len() == ONE.len(),
+        names_project: matches!(searched, Searched::One),
         handles: Handles::Ids,
         arguments,
         fixed: None,
@@ -91,14 +109,9 @@ const fn spec(
     }
 }
 
-/// Operation that asks one repository.
-const ONE: &str = "/rag/search";
-/// Operation that asks all repositories.
-const ALL: &str = "/rag/search/global";
-
-fn rendered(response: Value) -> Result<CallToolResult, CoreError> {
+fn rendered(arguments: &JsonObject, response: Value) -> Result<CallToolResult, CoreError> {
     let response = object(response)?;
-    let text = render::matches(&response);
+    let text = render::matches(&response, budget_or(BUDGET, arguments));
     Ok(complete(vec![text], response))
 }
 
@@ -113,15 +126,15 @@ impl Definition for RagSearch {
             "Ask an indexed repository a question: passages of code and docs within a token \
              budget, with neighbors and a prompt.",
         ],
-        ONE,
+        Searched::One,
         &OF_ONE,
     );
     type Request = RagSearchRequest;
-    type Own = Nothing;
+    type Own = OfResults;
     type Response = RagSearchResponse;
 
-    fn result(_arguments: &JsonObject, response: Value) -> Result<CallToolResult, CoreError> {
-        rendered(response)
+    fn result(arguments: &JsonObject, response: Value) -> Result<CallToolResult, CoreError> {
+        rendered(arguments, response)
     }
 }
 
@@ -135,15 +148,15 @@ impl Definition for RagSearchSimple {
             "Ask the last repository",
             "Ask the repository that was indexed last a question, with the default options.",
         ],
-        ONE,
+        Searched::One,
         &[QUERY],
     );
     type Request = RagSearchRequest;
     type Own = Nothing;
     type Response = RagSearchResponse;
 
-    fn result(_arguments: &JsonObject, response: Value) -> Result<CallToolResult, CoreError> {
-        rendered(response)
+    fn result(arguments: &JsonObject, response: Value) -> Result<CallToolResult, CoreError> {
+        rendered(arguments, response)
     }
 }
 
@@ -157,15 +170,15 @@ impl Definition for RagSearchGlobal {
             "Ask all repositories",
             "Ask all indexed repositories of your projects a question.",
         ],
-        ALL,
+        Searched::All,
         &OF_ALL,
     );
     type Request = RagSearchGlobalRequest;
-    type Own = Nothing;
+    type Own = OfResults;
     type Response = RagSearchResponse;
 
-    fn result(_arguments: &JsonObject, response: Value) -> Result<CallToolResult, CoreError> {
-        rendered(response)
+    fn result(arguments: &JsonObject, response: Value) -> Result<CallToolResult, CoreError> {
+        rendered(arguments, response)
     }
 }
 
@@ -176,17 +189,17 @@ impl Definition for RagSearchSimpleGlobal {
     const SPEC: Spec = spec(
         [
             "repo_rag_search_simple_global",
-            "Ask all repositories, simply",
+            "Ask all repositories, with default options",
             "Ask all indexed repositories of your projects a question, with the default options.",
         ],
-        ALL,
+        Searched::All,
         &[QUERY],
     );
     type Request = RagSearchGlobalRequest;
     type Own = Nothing;
     type Response = RagSearchResponse;
 
-    fn result(_arguments: &JsonObject, response: Value) -> Result<CallToolResult, CoreError> {
-        rendered(response)
+    fn result(arguments: &JsonObject, response: Value) -> Result<CallToolResult, CoreError> {
+        rendered(arguments, response)
     }
 }

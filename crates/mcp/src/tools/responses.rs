@@ -47,7 +47,11 @@ pub(super) fn object(response: Value) -> Result<Value, CoreError> {
 /// Returns the token limit of a result.
 pub(super) fn budget(arguments: &JsonObject) -> usize {
     let explains = arguments.get("explain").is_some_and(|explain| *explain == json!(true));
-    let default = if explains { BUDGET_TO_EXPLAIN } else { BUDGET };
+    budget_or(if explains { BUDGET_TO_EXPLAIN } else { BUDGET }, arguments)
+}
+
+/// Returns the token limit of a result of a tool with its own default.
+pub(super) fn budget_or(default: usize, arguments: &JsonObject) -> usize {
     let limit = arguments.get("limit_tokens").and_then(Value::as_i64);
     // A negative limit counts as 0.
     limit.map_or(default, |limit| usize::try_from(limit).unwrap_or(0).min(BUDGET_MAX))

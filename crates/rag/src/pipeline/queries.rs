@@ -40,8 +40,8 @@ impl Run<'_> {
             return query.to_owned();
         }
         let started = Instant::now();
-        let kept = newest(history, &self.scopes[0].context.search.sanitizing);
-        let completed = match kept.completed(&self.models, query).await {
+        let newest = newest(history, |text| self.masked(text));
+        let completed = match newest.completed(&self.models, query).await {
             Ok(completed) => Some((self.masked(&completed), Origin::Rewritten)),
             Err(ModelFailure::Unavailable(_)) => None,
             Err(failure) => {
@@ -50,12 +50,16 @@ impl Run<'_> {
             }
         };
         // The names of the conversation need no model.
-        let with_names = || kept.with_names(query).map(|query| (query, Origin::WithNames));
+        // A rule may match the query and the names together.
+        let with_names = || {
+            let query = newest.with_names(query)?;
+            Some((self.masked(&query), Origin::WithNames))
+        };
         let completed = completed.or_else(with_names);
         let is_added = completed
             .as_ref()
             .is_some_and(|(text, origin)| multi_query::add(queries, text, *origin, ALL_QUERIES));
-        if is_added || kept.is_cut {
+        if is_added || newest.is_cut {
             self.journal.applied(module);
         }
         self.journal.took(module.as_str(), started.elapsed());

@@ -1,7 +1,7 @@
 //! After the search: ranking, neighbors and the limit of tokens.
 
 use mc_contract::operations::rag::{NeighborStrategy, RagModule};
-use tokio::time::{Instant, timeout};
+use tokio::time::{Instant, timeout_at};
 
 use super::Run;
 use crate::budget::pack;
@@ -35,7 +35,10 @@ impl Run<'_> {
         let module = RagModule::ModelRerank;
         if self.plan.has(module) && snippets.len() > 1 {
             let ranked = model_rerank::rerank(&self.models, query, snippets);
+            let started = Instant::now();
             let ranked = self.journal.timed(module.as_str(), ranked).await;
+            // The calls of models have a time limit of their own.
+            self.deadline += started.elapsed();
             self.note(module, ranked);
         }
     }
@@ -48,7 +51,7 @@ impl Run<'_> {
             return;
         }
         let expansion = Expansion { strategy, radius: self.plan.neighbor_radius };
-        let expanded = timeout(self.time_budget, expand(&self.scopes, snippets, expansion));
+        let expanded = timeout_at(self.deadline, expand(&self.scopes, snippets, expansion));
         match self.journal.timed(module.as_str(), expanded).await {
             Ok(Ok(added)) if added.is_empty() => {}
             Ok(Ok(added)) => {
@@ -69,7 +72,7 @@ impl Run<'_> {
                 );
                 self.journal.warn(format!("{module} was left out: the database failed"));
             }
-            Err(_elapsed) => self.journal.warn(format!("{module} was left out: it was late")),
+            Err(_elapsed) => self.journal.warn(format!("{module} was left out: it took too long")),
         }
     }
 

@@ -1,25 +1,29 @@
-//! The searches of all repositories, and the fallbacks if they find nothing.
+//! The searches of all projects, and the fallbacks if they find nothing.
 
 use futures::{StreamExt, stream};
 use mc_contract::operations::rag::{RagFilters, RagModule};
 use mc_search::glob;
+use tokio::time::Instant;
 
 use super::Run;
 use crate::journal::Journal;
 use crate::multi_query::SubQuery;
-use crate::retrieve::{Filters, Limits, retrieve};
-use crate::scope::Scope;
+use crate::retrieve::{Filters, ProjectResults, SearchLimits, retrieve};
+use crate::scope::{self, RepositoryScope};
 use crate::snippet::Snippet;
 use crate::union::union;
 use crate::{Error, fallback, global, language};
 
-/// Repositories that are searched at a time.
+/// Projects that are searched at a time.
 const CONCURRENCY: usize = 4;
 /// Repositories of which an overview is shown.
 const OVERVIEWS_MAX: usize = 3;
 
-/// What was found.
-pub(super) struct Found {
+/// Most repositories that a warning names.
+const NAMED_MAX: usize = 5;
+
+/// The result of the searches and the fallbacks.
+pub(super) struct Retrieval {
     /// Best first.
     pub snippets: Vec<Snippet>,
     /// Set if the search itself found nothing.
@@ -36,15 +40,37 @@ pub(super) fn filters(filters: &RagFilters, journal: &mut Journal) -> Result<Fil
     })
 }
 
-/// Searches one repository. Returns its snippets, and notes about retrievers that were late.
-async fn in_scope(
-    scope: &Scope<'_>,
+/// The result of the searches of one project.
+enum ProjectOutcome {
+    Searched(ProjectResults),
+    /// No time was left.
+    Late,
+}
+
+/// Searches the repositories of one project in the time that is left.
+async fn in_project(
+    scopes: &[RepositoryScope<'_>],
     queries: &[SubQuery],
     filters: &Filters,
-    limits: Limits,
-) -> Result<(Vec<Snippet>, Vec<String>), Error> {
-    let (results, notes) = retrieve(scope, queries, filters, limits).await?;
-    Ok((union(results), notes))
+    limits: SearchLimits,
+    deadline: Instant,
+) -> Result<ProjectOutcome, Error> {
+    let time_budget = deadline.saturating_duration_since(Instant::now());
+    if time_budget.is_zero() {
+        return Ok(ProjectOutcome::Late);
+    }
+    let limits = SearchLimits { time_budget, ..limits };
+    retrieve(scopes, queries, filters, limits).await.map(ProjectOutcome::Searched)
+}
+
+/// Returns the names of repositories for a warning.
+fn named(scopes: &[RepositoryScope<'_>]) -> String {
+    let names = scopes.iter().take(NAMED_MAX).map(|scope| scope.repository.namespace.as_str());
+    let names = names.collect::<Vec<_>>().join(", ");
+    match scopes.len().saturating_sub(NAMED_MAX) {
+        0 => names,
+        others => format!("{names} and {others} others"),
+    }
 }
 
 impl Run<'_> {
@@ -53,51 +79,73 @@ impl Run<'_> {
         &mut self,
         queries: &[SubQuery],
         filters: &Filters,
-    ) -> Result<Found, Error> {
-        let limits = Limits {
+    ) -> Result<Retrieval, Error> {
+        let limits = SearchLimits {
             per_query: self.plan.top_k_per_query,
             has_documents: self.plan.has(RagModule::Documents),
             time_budget: self.time_budget,
         };
-        let scopes = self.scopes.clone();
-        let searches: Vec<_> =
-            scopes.iter().map(|scope| in_scope(scope, queries, filters, limits)).collect();
+        let (deadline, projects) = (self.deadline, scope::by_project(&self.scopes));
+        let searches: Vec<_> = projects
+            .iter()
+            .map(|scopes| in_project(scopes, queries, filters, limits, deadline))
+            .collect();
         let searches = stream::iter(searches).buffered(CONCURRENCY).collect::<Vec<_>>();
         let outcomes = self.journal.timed("retrieval", searches).await;
+        let is_one = projects.len() == 1;
         let mut lists = Vec::with_capacity(outcomes.len());
-        for (scope, outcome) in scopes.iter().zip(outcomes) {
-            lists.extend(self.searched(scope, outcome)?);
+        for (scopes, outcome) in projects.iter().zip(outcomes) {
+            lists.extend(self.searched(scopes, outcome, is_one)?);
         }
+        let is_searched = !lists.is_empty();
         let snippets = global::merged(lists);
         if fallback::has_strong(&snippets) {
             self.note_documents(&snippets);
-            return Ok(Found { snippets, weakness: None });
+            return Ok(Retrieval { snippets, weakness: None });
+        }
+        if !is_searched {
+            let weakness = "no repository could be searched; the warnings say why".to_owned();
+            return Ok(Retrieval { snippets, weakness: Some(weakness) });
         }
         self.fall_back(snippets, filters).await
     }
 
-    /// Returns the snippets of a repository. One of several that can't be searched is left out.
+    /// Returns the snippets of a project. One of several that can't be searched is left out.
     fn searched(
         &mut self,
-        scope: &Scope<'_>,
-        outcome: Result<(Vec<Snippet>, Vec<String>), Error>,
+        scopes: &[RepositoryScope<'_>],
+        outcome: Result<ProjectOutcome, Error>,
+        is_one: bool,
     ) -> Result<Option<Vec<Snippet>>, Error> {
-        let namespace = &scope.repository.namespace;
+        let names = named(scopes);
         match outcome {
-            Ok((snippets, notes)) => {
+            Ok(ProjectOutcome::Searched(ProjectResults { results, notes, is_cut })) => {
                 for note in notes {
-                    self.journal.warn(format!("{namespace} was searched in part: {note}"));
+                    self.journal.warn(format!("{names} was searched in part: {note}"));
                 }
-                Ok(Some(snippets))
+                if is_cut {
+                    self.journal.warn(format!(
+                        "the project has more matches than one search returns, so that some of \
+                         {names} may be missing; use more precise words or more filters"
+                    ));
+                }
+                Ok(Some(union(results)))
             }
-            Err(error) if self.scopes.len() == 1 => Err(error),
+            Ok(ProjectOutcome::Late) => {
+                self.journal.warn(format!(
+                    "{names} was left out: no time was left; raise `rag.time_budget_ms`, or search \
+                     fewer repositories"
+                ));
+                Ok(None)
+            }
+            Err(error) if is_one => Err(error),
             Err(error) => {
                 tracing::warn!(
-                    rag.repository = %scope.repository.id,
+                    project.id = %scopes[0].context.project,
                     error = &error as &dyn std::error::Error,
-                    "repository left out of a global search"
+                    "project left out of a global search"
                 );
-                self.journal.warn(format!("{namespace} could not be searched and is left out"));
+                self.journal.warn(format!("{names} could not be searched and was left out"));
                 Ok(None)
             }
         }
@@ -114,7 +162,7 @@ impl Run<'_> {
         &mut self,
         snippets: Vec<Snippet>,
         filters: &Filters,
-    ) -> Result<Found, Error> {
+    ) -> Result<Retrieval, Error> {
         let is_filtered = filters.path_regex.is_some()
             || !filters.languages.is_empty()
             || !filters.tags.is_empty();
@@ -130,10 +178,10 @@ impl Run<'_> {
         if !weak.is_empty() {
             self.journal.applied(module);
             self.journal.warn(format!("{module}: only weak matches were found"));
-            return Ok(Found { snippets: weak, weakness: Some(weakness) });
+            return Ok(Retrieval { snippets: weak, weakness: Some(weakness) });
         }
         let snippets = if is_filtered { Vec::new() } else { self.overview().await? };
-        Ok(Found { snippets, weakness: Some(weakness) })
+        Ok(Retrieval { snippets, weakness: Some(weakness) })
     }
 
     /// Returns the overview of the first repositories.

@@ -6,7 +6,7 @@ use tokio::time::Instant;
 use super::{Labels, Run};
 use crate::models::ModelFailure;
 use crate::multi_query::SubQuery;
-use crate::prompt::Outcome;
+use crate::prompt::ContextState;
 use crate::response::rag_match;
 use crate::snippet::Snippet;
 use crate::summary::{answer, summary};
@@ -21,15 +21,15 @@ impl Run<'_> {
         weakness: Option<String>,
         labels: Labels,
     ) -> RagSearchResponse {
-        let (summary, raw_answer) = self.written(query, &snippets).await;
-        let outcome = match (snippets.is_empty(), &weakness) {
-            (true, _) if self.plan.allow_empty_context => Outcome::EmptyAllowed,
-            (true, _) => Outcome::Empty,
-            (false, Some(_)) => Outcome::Weak,
-            (false, None) => Outcome::Found,
+        let (summary, raw_answer) = self.write_texts(query, &snippets).await;
+        let state = match (snippets.is_empty(), &weakness) {
+            (true, _) if self.plan.allow_empty_context => ContextState::EmptyAllowed,
+            (true, _) => ContextState::Empty,
+            (false, Some(_)) => ContextState::Weak,
+            (false, None) => ContextState::Strong,
         };
-        let augmented_prompt = match outcome {
-            Outcome::Empty => String::new(),
+        let augmented_prompt = match state {
+            ContextState::Empty => String::new(),
             _ => self.renderer.prompt(query, &snippets),
         };
         let context_tokens = self.renderer.total_tokens(&snippets);
@@ -38,7 +38,7 @@ impl Run<'_> {
             repo_owner: labels.owner,
             repo_name: labels.name,
             augmented_prompt,
-            instructions: outcome.instructions().to_owned(),
+            instructions: state.instructions().to_owned(),
             context_missing: snippets.is_empty(),
             no_results: weakness.is_some(),
             no_results_reason: weakness,
@@ -53,7 +53,7 @@ impl Run<'_> {
     }
 
     /// Asks a model for the texts that are on, at once.
-    async fn written(
+    async fn write_texts(
         &mut self,
         query: &str,
         snippets: &[Snippet],

@@ -1,5 +1,7 @@
 //! Snippets for tests.
 
+use mc_store::searchable::Readiness;
+
 use super::*;
 
 /// Returns a repository without a database.
@@ -10,7 +12,7 @@ pub(crate) fn repository(name: &str) -> Arc<SearchableRepository> {
         name: name.to_owned(),
         namespace: format!("repo:acme/{name}"),
         source_ref: "abc".to_owned(),
-        is_ready: true,
+        readiness: Readiness::Ready,
         indexed_at: None,
     })
 }

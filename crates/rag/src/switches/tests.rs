@@ -15,7 +15,7 @@ fn request(fields: &Value) -> RagSearchRequest {
 
 fn resolved(settings: &RagSettings, fields: &Value) -> (Plan, Vec<String>) {
     let mut warnings = Vec::new();
-    let plan = Plan::resolve(settings, &request(fields), &mut warnings).expect("a plan");
+    let plan = Plan::resolve(settings, &(&request(fields)).into(), &mut warnings).expect("a plan");
     (plan, warnings)
 }
 
@@ -23,10 +23,10 @@ fn resolved(settings: &RagSettings, fields: &Value) -> (Plan, Vec<String>) {
 fn profile_wins_over_the_configuration_and_the_request_over_both() {
     let rewrite = |is_on| [(RagModule::Rewrite, is_on)].into();
     let settings = RagSettings {
-        defaults: Layer { modules: rewrite(false), top_k: Some(3), ..Layer::default() },
+        defaults: SwitchLayer { modules: rewrite(false), top_k: Some(3), ..SwitchLayer::default() },
         profiles: [(
             "team".to_owned(),
-            Layer { modules: rewrite(true), top_k: Some(5), ..Layer::default() },
+            SwitchLayer { modules: rewrite(true), top_k: Some(5), ..SwitchLayer::default() },
         )]
         .into(),
         ..RagSettings::default()
@@ -112,6 +112,6 @@ fn channel_switches_the_written_texts() {
 #[test]
 fn cross_encoder_is_rejected() {
     let request = request(&json!({"enabledModules": ["post.cross-encoder"]}));
-    let plan = Plan::resolve(&RagSettings::default(), &request, &mut Vec::new());
+    let plan = Plan::resolve(&RagSettings::default(), &(&request).into(), &mut Vec::new());
     assert!(matches!(plan, Err(Error::NoCrossEncoder)));
 }

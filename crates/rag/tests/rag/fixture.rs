@@ -15,10 +15,12 @@ use mc_indexer::index::{Context, FilesObserver};
 use mc_indexer::{chunker, run, walk};
 use mc_memory::chat::ProjectChat;
 use mc_rag::{Error, RagContext, RagSettings};
+use mc_sanitizer::mask;
 use mc_search::{ActiveModel, ActiveModels, KeywordIndex, SearchContext};
+use mc_store::passages::NewPassage;
 use mc_store::repositories::Repository;
 use mc_store::vectors::Model;
-use mc_store::{ingest_runs, repositories, vectors};
+use mc_store::{docs, ingest_runs, repositories, vectors};
 use mc_testkit::{ModelProtocol, ModelServer, TestDatabase};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -116,6 +118,20 @@ impl Fixture {
         let run = ingest_runs::enqueue(&mut tx, repository, "").await.unwrap();
         tx.commit().await.unwrap();
         run.id
+    }
+
+    /// Writes a document that belongs to no repository, with one passage.
+    pub async fn add_document(&self, name: &str, text: &str) {
+        let passage = NewPassage {
+            location: mask(&format!("{name}.md")).text,
+            text: mask(text).text,
+            ..NewPassage::default()
+        };
+        let mut tx = self.database.store().begin().await.unwrap();
+        let document = mc_testkit::document(name, text);
+        docs::upsert(&mut tx, self.project, &document, &[passage]).await.unwrap();
+        tx.commit().await.unwrap();
+        self.embed().await;
     }
 
     fn indexer(&self) -> Context {

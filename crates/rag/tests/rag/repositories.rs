@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mc_contract::operations::rag::RagSearchGlobalRequest;
+use mc_contract::operations::rag::{RagSearchGlobalRequest, RagSearchResponse};
 use mc_domain::{Classified, ErrorKind, Policy};
 use mc_rag::{Error, RagSettings, search_global};
 use serde_json::{Value, json};
@@ -13,6 +13,15 @@ fn parser() -> Vec<(&'static str, String)> {
     let code = "/// Parses the reminder delay of a basket from its text.\n\
                 pub fn parse_delay(text: &str) -> Option<u64> {\n    text.parse().ok()\n}\n";
     vec![("src/parser.rs", code.to_owned())]
+}
+
+/// Only a hanging part exceeds this time.
+fn settings() -> RagSettings {
+    RagSettings { time_budget_ms: 30_000, ..RagSettings::default() }
+}
+
+fn warned(response: &RagSearchResponse, words: &str) -> bool {
+    response.warnings.iter().any(|warning| warning.contains(words))
 }
 
 fn global(fields: Value) -> RagSearchGlobalRequest {
@@ -44,7 +53,9 @@ async fn repository_with_an_open_run_is_not_ready() {
     let fields = json!({"rawQuery": "delay", "repoOwner": "local", "repoName": "parser"});
     let response = fixture.search(fields).await;
     assert_eq!(paths(&response), ["src/parser.rs"]);
-    let is_named = |warning: &String| warning.contains("repo:local/parser is incomplete");
+    let is_named = |warning: &String| {
+        warning.contains("of repo:local/parser may be missing: an index run is open")
+    };
     assert!(response.warnings.iter().any(is_named), "{:?}", response.warnings);
 }
 
@@ -52,7 +63,8 @@ async fn repository_with_an_open_run_is_not_ready() {
 async fn missing_repository_is_an_error_that_says_what_to_do() {
     let fixture = Fixture::empty().await;
     let error = search(&fixture.context(), json!({"rawQuery": "x"})).await.unwrap_err();
-    assert!(matches!(error, Error::NoReadyRepository), "{error}");
+    assert!(matches!(error, Error::NoReadyRepository(_)), "{error}");
+    assert!(error.to_string().contains("never indexed"), "{error}");
     let fields = json!({"rawQuery": "x", "repoOwner": "local", "repoName": "none"});
     let error = search(&fixture.context(), fields).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotFound);
@@ -67,7 +79,7 @@ async fn global_search_merges_the_repositories_of_all_projects() {
     let contexts =
         [fixture.context(), fixture.context_of(other, Arc::default(), &Policy::default())];
     let request = global(json!({"rawQuery": "the reminder delay of a basket"}));
-    let response = search_global(&contexts, &RagSettings::default(), &request).await.unwrap();
+    let response = search_global(&contexts, &settings(), &request).await.unwrap();
     assert_eq!((response.repo_owner.as_str(), response.repo_name.as_str()), ("local", "parser"));
     let names: Vec<_> =
         response.matches.iter().map(|found| found.metadata.repo_name.as_str()).collect();
@@ -78,8 +90,7 @@ async fn global_search_merges_the_repositories_of_all_projects() {
     let labels = json!({
         "rawQuery": "delay", "displayRepoOwner": "acme", "displayRepoName": "everything",
     });
-    let response =
-        search_global(&contexts[..1], &RagSettings::default(), &global(labels)).await.unwrap();
+    let response = search_global(&contexts[..1], &settings(), &global(labels)).await.unwrap();
     let owner_and_name = (response.repo_owner.as_str(), response.repo_name.as_str());
     assert_eq!(owner_and_name, ("acme", "everything"));
     assert!(response.matches.iter().all(|found| found.metadata.repo_name == "shop"));
@@ -93,10 +104,123 @@ async fn global_search_leaves_out_what_is_not_ready() {
     fixture.enqueue(&shop).await;
     let request = global(json!({"rawQuery": "the reminder delay of a basket"}));
     let contexts = [fixture.context()];
-    let response = search_global(&contexts, &RagSettings::default(), &request).await.unwrap();
+    let response = search_global(&contexts, &settings(), &request).await.unwrap();
     assert_eq!(paths(&response), ["src/parser.rs"]);
-    let warned = response.warnings.iter().any(|w| w.contains("repo:local/shop is not ready"));
-    assert!(warned, "{:?}", response.warnings);
-    let empty = search_global(&[], &RagSettings::default(), &request).await;
-    assert!(matches!(empty, Err(Error::NoReadyRepository)));
+    let expected = "repo:local/shop was left out: an index run is open";
+    assert!(warned(&response, expected), "{:?}", response.warnings);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn global_search_without_a_ready_repository_says_why() {
+    let fixture = Fixture::empty().await;
+    let shop = fixture.index("shop", &shop()).await;
+    fixture.enqueue(&shop).await;
+    for (contexts, reason) in
+        [(vec![fixture.context()], "an index run is open"), (vec![], "never indexed")]
+    {
+        let request = global(json!({"rawQuery": "delay", "profile": "deep"}));
+        let response = search_global(&contexts, &settings(), &request).await.unwrap();
+        assert!(response.no_results && response.context_missing && response.matches.is_empty());
+        let named = response.no_results_reason.unwrap();
+        assert!(named.contains(reason), "{named}");
+        let labels = (response.repo_owner.as_str(), response.repo_name.as_str());
+        assert_eq!(labels, ("global", "global"));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn newest_run_that_ended_decides_whether_a_repository_is_ready() {
+    let fixture = Fixture::empty().await;
+    let shop = fixture.index("shop", &shop()).await;
+    let context = fixture.context();
+    let reason = async || {
+        let error = search(&context, json!({"rawQuery": "delay"})).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Conflict);
+        error.to_string()
+    };
+    let run = fixture.enqueue(&shop).await;
+    let open = reason().await;
+    assert!(open.contains("an index run is open"), "{open}");
+    let store = fixture.database.store();
+    assert!(mc_store::ingest_runs::cancel(store, run, "an admin").await.unwrap());
+    let failed = reason().await;
+    assert!(failed.contains("the last index run failed"), "{failed}");
+
+    fixture.index("shop", &crate::fixture::shop()).await;
+    let response = fixture.search(json!({"rawQuery": "delay"})).await;
+    assert_eq!(response.repo_name, "shop");
+    let sql = "update ingest_runs set failed_files = 1 where status = 'SUCCEEDED'";
+    mc_store::testing::execute(fixture.database.url(), sql).await.unwrap();
+    let unread = reason().await;
+    assert!(unread.contains("could not read or store some files"), "{unread}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn full_list_of_a_project_is_a_warning() {
+    let fixture = Fixture::empty().await;
+    let texts = (0..12).map(|number| {
+        let code = format!(
+            "/// Computes the reminder delay of a basket.\n\
+             pub fn reminder_delay_{number}() -> u64 {{\n    {number}\n}}\n"
+        );
+        (format!("src/delay_{number}.rs"), code)
+    });
+    let texts: Vec<_> = texts.collect();
+    let large: Vec<_> = texts.iter().map(|(path, code)| (path.as_str(), code.clone())).collect();
+    fixture.index("large", &large).await;
+    fixture.index("small", &[("src/zone.rs", "pub fn zone() -> u64 {\n    1\n}\n".into())]).await;
+    let fields = |top: usize| {
+        json!({
+            "rawQuery": "the reminder delay of a basket", "repoOwner": "local",
+            "repoName": "small", "topKPerQuery": top,
+        })
+    };
+    let expected = "some of repo:local/small may be missing";
+    let full = fixture.search(fields(1)).await;
+    assert!(warned(&full, expected), "{:?}", full.warnings);
+    let whole = fixture.search(fields(100)).await;
+    assert!(!warned(&whole, expected), "{:?}", whole.warnings);
+    // All repositories are searched at once, and each result has its own.
+    let request = global(json!({"rawQuery": "reminder_delay_3 zone", "neighborStrategy": "OFF"}));
+    let contexts = [fixture.context()];
+    let response = search_global(&contexts, &settings(), &request).await.unwrap();
+    for found in &response.matches {
+        let expected = if found.path == "src/zone.rs" { "small" } else { "large" };
+        assert_eq!(found.metadata.repo_name, expected);
+    }
+    assert!(paths(&response).contains(&"src/zone.rs"), "{:?}", paths(&response));
+    assert!(paths(&response).contains(&"src/delay_3.rs"), "{:?}", paths(&response));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn documents_of_others_hide_none_of_the_only_repository() {
+    let fixture = Fixture::new().await;
+    for number in 0..4 {
+        let text = format!("Run the tests of the web shop. Run the tests, part {number}.");
+        fixture.add_document(&format!("guide-{number}"), &text).await;
+    }
+    let fields = json!({
+        "rawQuery": "How do I run the tests of the web shop?", "topKPerQuery": 1,
+        "multiQuery": {"enabled": false},
+    });
+    let response = fixture.search(fields).await;
+    assert!(paths(&response).contains(&"README.md"), "{response:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn repositories_without_time_are_left_out_with_a_warning() {
+    let fixture = Fixture::new().await;
+    let other = fixture.database.project("other").await.id;
+    fixture.index_in(other, "parser", &parser()).await;
+    let contexts =
+        [fixture.context(), fixture.context_of(other, Arc::default(), &Policy::default())];
+    let request = global(json!({"rawQuery": "delay"}));
+    let none = RagSettings { time_budget_ms: 0, ..RagSettings::default() };
+    let response = search_global(&contexts, &none, &request).await.unwrap();
+    for name in ["shop", "parser"] {
+        let expected = format!("repo:local/{name} was left out: no time was left");
+        assert!(warned(&response, &expected), "{:?}", response.warnings);
+    }
+    assert!(response.no_results && response.matches.is_empty());
+    assert!(response.no_results_reason.unwrap().contains("no repository could be searched"));
 }

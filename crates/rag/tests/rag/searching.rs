@@ -145,6 +145,7 @@ async fn filters_restrict_the_matches() {
     assert!(paths(&response).iter().all(|path| path.starts_with("src/")), "{response:?}");
     let fields = json!({"rawQuery": "tests", "filters": {"languages": ["markdown", "nolang"]}});
     let response = fixture.search(fields).await;
+    assert!(!paths(&response).is_empty(), "{response:?}");
     assert!(paths(&response).iter().all(|path| *path == "README.md"), "{response:?}");
     assert!(response.warnings.iter().any(|warning| warning.starts_with("filters.languages")));
     let fields = json!({"rawQuery": "retry_payment", "filters": {"pathGlob": "["}});

@@ -4,11 +4,11 @@ use mc_domain::{FileId, PassageId};
 
 use crate::{Result, Store};
 
-/// A chunk with the one that it belongs to.
+/// A neighboring chunk, and the requested chunk that it is near.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Neighbor {
-    /// Position of the wanted chunk in the request.
-    pub of: usize,
+    /// Position of the requested chunk in the request.
+    pub request_index: usize,
     /// The passage of the neighbor.
     pub passage: PassageId,
 }
@@ -95,6 +95,7 @@ pub async fn of_definitions(
 }
 
 /// Returns a neighbor of the chunk with this number, from 1.
-fn neighbor(of: i64, passage: uuid::Uuid) -> Neighbor {
-    Neighbor { of: usize::try_from(of - 1).unwrap_or_default(), passage: passage.into() }
+fn neighbor(number: i64, passage: uuid::Uuid) -> Neighbor {
+    let request_index = usize::try_from(number - 1).unwrap_or_default();
+    Neighbor { request_index, passage: passage.into() }
 }

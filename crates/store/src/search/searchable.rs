@@ -19,33 +19,93 @@ pub struct SearchableRepository {
     pub namespace: String,
     /// Commit of the last index run; empty outside git.
     pub source_ref: String,
-    /// Whether the last successful run stored every file of one commit, and no run is open.
-    pub is_ready: bool,
+    /// Whether its index is complete.
+    pub readiness: Readiness,
     /// End of the last successful run.
     pub indexed_at: Option<DateTime<Utc>>,
 }
 
+/// State of the index of a repository, by its runs of all refs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Readiness {
+    /// The newest run that ended has stored every file, and no run is open.
+    Ready,
+    /// No run has indexed it, and none is open.
+    NeverIndexed,
+    /// A run is queued or running.
+    RunIsOpen,
+    /// The newest run that ended has failed, or was cancelled.
+    RunFailed,
+    /// The newest run that ended has succeeded, but could not read or store some files.
+    FilesFailed,
+}
+
+impl SearchableRepository {
+    /// Whether its index is complete.
+    pub fn is_ready(&self) -> bool {
+        self.readiness == Readiness::Ready
+    }
+}
+
 /// Returns the repositories of a project, the one that was indexed last first.
 pub async fn repositories(store: &Store, project: ProjectId) -> Result<Vec<SearchableRepository>> {
+    read_repositories(store, project, None).await
+}
+
+/// Returns one repository of a project.
+pub async fn repository(
+    store: &Store,
+    project: ProjectId,
+    repository: RepositoryId,
+) -> Result<Option<SearchableRepository>> {
+    Ok(read_repositories(store, project, Some(repository)).await?.pop())
+}
+
+/// Whether a project has documents that belong to none of its repositories.
+pub async fn has_other_documents(store: &Store, project: ProjectId) -> Result<bool> {
+    let is_any = sqlx::query_scalar!(
+        r#"select exists (
+               select from docs d where d.project_id = $1 and d.file_id is null) as "is_any!""#,
+        project.0
+    )
+    .fetch_one(&mut *store.read().await?)
+    .await?;
+    Ok(is_any)
+}
+
+/// The only definition of [`Readiness`].
+async fn read_repositories(
+    store: &Store,
+    project: ProjectId,
+    repository: Option<RepositoryId>,
+) -> Result<Vec<SearchableRepository>> {
     let rows = sqlx::query!(
         r#"select r.id, r.owner, r.name, r.namespace as "namespace!", r.source_ref, r.indexed_at,
-               r.indexed_at is not null
-                   and not exists (select from ingest_runs o where o.repository_id = r.id
-                                   and o.status in ('QUEUED', 'RUNNING'))
-                   and coalesce(last.failed_files = 0, false) as "is_ready!"
+               exists (select from ingest_runs o where o.repository_id = r.id
+                       and o.status in ('QUEUED', 'RUNNING')) as "has_open_run!",
+               coalesce(last.status = 'FAILED', false) as "has_failed!",
+               coalesce(last.failed_files, 0) as "failed_files!"
            from repositories r
            left join lateral (
-               select i.failed_files from ingest_runs i
-               where i.repository_id = r.id and i.status = 'SUCCEEDED'
+               select i.status, i.failed_files from ingest_runs i
+               where i.repository_id = r.id and i.status in ('SUCCEEDED', 'FAILED')
                order by i.queued_at desc limit 1) last on true
-           where r.project_id = $1
+           where r.project_id = $1 and ($2::uuid is null or r.id = $2)
            order by r.indexed_at desc nulls last, r.id"#,
-        project.0
+        project.0,
+        repository.map(|repository| repository.0)
     )
     .fetch_all(&mut *store.read().await?)
     .await?;
     read!(each row in rows => SearchableRepository {
-        id: row.id.into(), owner, name, namespace, source_ref, is_ready, indexed_at
+        id: row.id.into(), owner, name, namespace, source_ref, indexed_at,
+        readiness: match row {
+            _ if row.has_open_run => Readiness::RunIsOpen,
+            _ if row.has_failed => Readiness::RunFailed,
+            _ if row.indexed_at.is_none() => Readiness::NeverIndexed,
+            _ if row.failed_files > 0 => Readiness::FilesFailed,
+            _ => Readiness::Ready,
+        },
     })
 }
 

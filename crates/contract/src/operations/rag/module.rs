@@ -59,7 +59,7 @@ modules! {
     SnippetCompression = "post.snippet-compression",
     /// A chat model summarizes the context.
     Summary = "generation.summary",
-    /// A chat model answers the query from the context.
+    /// A chat model answers the question, using only the context.
     RawAnswer = "generation.raw-answer",
 }
 

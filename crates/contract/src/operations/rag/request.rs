@@ -56,17 +56,62 @@ macro_rules! full_search {
             /// Chunks before and after a match that `LINEAR` adds: 1 to 3.
             pub neighbor_radius: Option<LenientNumber>,
             /// Modules to use in any case.
-            #[serde(default)]
+            #[serde(default, deserialize_with = "limited::<32, _, _>")]
             #[schema(max_items = 32)]
             pub enabled_modules: Vec<RagModule>,
             /// Modules to leave out. They win over `enabledModules`.
-            #[serde(default)]
+            #[serde(default, deserialize_with = "limited::<32, _, _>")]
             #[schema(max_items = 32)]
             pub disabled_modules: Vec<RagModule>,
         }
 
         impl Request for $name {}
+
+        impl<'a> From<&'a $name> for RagOptions<'a> {
+            fn from(request: &'a $name) -> Self {
+                Self {
+                    raw_query: &request.raw_query,
+                    profile: request.profile.as_ref(),
+                    history: &request.history,
+                    filters: &request.filters,
+                    default_translate_to: request.default_translate_to.as_ref(),
+                    multi_query: &request.multi_query,
+                    top_k: request.top_k,
+                    top_k_per_query: request.top_k_per_query,
+                    max_context_tokens: request.max_context_tokens,
+                    use_compression: request.use_compression,
+                    allow_empty_context: request.allow_empty_context,
+                    response_channel: request.response_channel,
+                    neighbor_strategy: request.neighbor_strategy,
+                    neighbor_radius: request.neighbor_radius,
+                    enabled_modules: &request.enabled_modules,
+                    disabled_modules: &request.disabled_modules,
+                }
+            }
+        }
     };
+}
+
+/// The parameters that all searches have. Each is that of [`RagSearchRequest`] of the same name.
+#[derive(Debug, Clone, Copy)]
+#[expect(missing_docs, reason = "the fields of the request are documented")]
+pub struct RagOptions<'a> {
+    pub raw_query: &'a QueryText,
+    pub profile: Option<&'a ShortText>,
+    pub history: &'a [HistoryMessage],
+    pub filters: &'a RagFilters,
+    pub default_translate_to: Option<&'a ShortText>,
+    pub multi_query: &'a MultiQuery,
+    pub top_k: Option<LenientNumber>,
+    pub top_k_per_query: Option<LenientNumber>,
+    pub max_context_tokens: Option<LenientNumber>,
+    pub use_compression: Option<bool>,
+    pub allow_empty_context: Option<bool>,
+    pub response_channel: Option<ResponseChannel>,
+    pub neighbor_strategy: Option<NeighborStrategy>,
+    pub neighbor_radius: Option<LenientNumber>,
+    pub enabled_modules: &'a [RagModule],
+    pub disabled_modules: &'a [RagModule],
 }
 
 full_search! {
@@ -202,6 +247,18 @@ mod tests {
     fn unknown_field_is_rejected() {
         let request = json!({"project_key": "shop", "rawQuery": "x", "top_k": 1});
         assert!(from_value::<RagSearchRequest>(request).is_err());
+    }
+
+    #[test]
+    fn list_of_modules_has_a_limit() {
+        let is_valid = |field: &str, count: usize| {
+            let modules = vec!["query.rewrite"; count];
+            let request = json!({"project_key": "shop", "rawQuery": "x", field: modules});
+            from_value::<RagSearchRequest>(request).is_ok()
+        };
+        for field in ["enabledModules", "disabledModules"] {
+            assert_eq!((is_valid(field, 32), is_valid(field, 33)), (true, false), "{field}");
+        }
     }
 
     #[test]

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use futures::future::BoxFuture;
 use mc_domain::{IngestStatus, ProjectId};
-use mc_indexer::index::{Context, FilesObserver};
 use mc_files::ProtectedDirectories;
+use mc_indexer::index::{Context, FilesObserver};
 use mc_indexer::{chunker, run, walk};
 use mc_memory::recheck_files;
 use mc_store::{Store, ingest_runs, repositories};
