@@ -14,6 +14,7 @@ const ABOUT_ATTACKS: &[&str] = &[
     "crates/jobs/tests/sync",
     "crates/mcp",
     "crates/memory/src/content_filter.rs",
+    "crates/rag/tests/rag/models.rs",
     "crates/api/tests/api/quarantine.rs",
     "crates/api/tests/isolation",
 ];
