@@ -59,8 +59,8 @@ pub struct Cloned {
 /// through. Submodules are not fetched, and files of Git LFS stay pointers.
 ///
 /// A fetch that exceeds the limits is stopped, and its objects are deleted. A later call continues
-/// where an interrupted one ended. A complete clone is rejected, since somebody may have changed it.
-/// The caller lets nobody else clone into the directory meanwhile.
+/// where an interrupted one ended. A complete clone is rejected, since somebody may have changed
+/// it. The caller lets nobody else clone into the directory meanwhile.
 pub async fn clone(
     directory: &Path,
     request: CloneRequest<'_>,

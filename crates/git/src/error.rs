@@ -2,6 +2,7 @@ use std::io;
 use std::path::Path;
 
 use mc_domain::{Classified, ErrorKind};
+use mc_files::{Error as FilesError, FileError};
 
 /// Error of git, or of the rules of what it may reach.
 #[derive(Debug, thiserror::Error)]
@@ -112,21 +113,21 @@ pub enum Error {
     Cancelled,
     /// A directory is protected, or the operating system refused an access.
     #[error(transparent)]
-    Files(#[from] mc_files::Error),
+    Files(#[from] FilesError),
     /// A file of a tree can't be accessed.
     #[error("{path} {error}")]
     File {
         /// Path as the service knows it.
         path: String,
         /// Why.
-        error: mc_files::FileError,
+        error: FileError,
     },
 }
 
 impl Error {
     /// Returns a conversion of errors of the operating system at this path.
     pub(crate) fn io(path: &Path) -> impl Fn(io::Error) -> Self {
-        let convert = mc_files::Error::io(path);
+        let convert = FilesError::io(path);
         move |cause| convert(cause).into()
     }
 }
@@ -162,7 +163,7 @@ impl Classified for Error {
             | Self::PrivateAddress(_)
             | Self::RepositoryTooLarge { .. }
             | Self::Redirected
-            | Self::Files(mc_files::Error::Protected { .. } | mc_files::Error::NotADirectory(_)) => {
+            | Self::Files(FilesError::Protected { .. } | FilesError::NotADirectory(_)) => {
                 Some("location".into())
             }
             Self::InvalidRef(_) | Self::UnknownRef(_) => Some("ref".into()),

@@ -72,8 +72,8 @@ fn verify(snippets: &mut Vec<Snippet>, max_tokens: usize, renderer: &Renderer) -
     snippets.len() < before
 }
 
-/// Returns the first lines of a snippet that fit into `max_tokens`; `None` if they are too few to be
-/// useful.
+/// Returns the first lines of a snippet that fit into `max_tokens`; `None` if they are too few to
+/// be useful.
 fn beginning(snippet: &Snippet, max_tokens: usize, renderer: &Renderer) -> Option<Snippet> {
     if max_tokens < PART_TOKENS_MIN || !has_its_lines(snippet) {
         return None;

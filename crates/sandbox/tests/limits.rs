@@ -387,7 +387,8 @@ async fn limits_can_not_be_raised_inside() {
     let script = "import resource as r\n\
                   for each in (r.RLIMIT_NPROC, r.RLIMIT_DATA, r.RLIMIT_FSIZE, r.RLIMIT_NOFILE, \
                   r.RLIMIT_CPU, r.RLIMIT_CORE):\n\
-                  \x20 try: r.setrlimit(each, (r.RLIM_INFINITY, r.RLIM_INFINITY)); print('raised')\n\
+                  \x20 try: r.setrlimit(each, (r.RLIM_INFINITY, r.RLIM_INFINITY)); \
+                  print('raised')\n\
                   \x20 except (ValueError, PermissionError): print('refused')\n";
     let outcome = run(&sandbox, python(script)).await;
     assert_eq!(outcome.stdout.to_text(), "refused\n".repeat(6), "{outcome:?}");

@@ -101,7 +101,8 @@ fn namespaces() -> Vec<Attempt> {
     let script = format!(
         "for bit in (0x20000, 0x2000000, 0x4000000, 0x8000000, 0x10000000, 0x20000000, \
          0x40000000):\n\
-         \x20 for flags in (bit | 17, 0x7E020000 | 17): expect(hex(flags), {clone}, flags, 0, 0, 0, 0)"
+         \x20 for flags in (bit | 17, 0x7E020000 | 17): expect(hex(flags), {clone}, flags, 0, 0, \
+         0, 0)"
     );
     vec![python("namespaces of a child", &script)]
 }
@@ -112,7 +113,8 @@ fn other_interfaces() -> Vec<Attempt> {
     let x32 = "for number in (39, 165, 512, 545): expect(number, 0x40000000 | number)";
     // mov eax, 20 (getpid); int 0x80; ret
     let x86 = "import mmap, signal\n\
-               code = mmap.mmap(-1, 4096, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, prot=7)\ncode.write(bytes.fromhex('b814000000cd80c3'))\n\
+               code = mmap.mmap(-1, 4096, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, prot=7)\n\
+               code.write(bytes.fromhex('b814000000cd80c3'))\n\
                address = ctypes.addressof(ctypes.c_char.from_buffer(code))\n\
                sys.stdout.flush()\n\
                child = os.fork()\n\
