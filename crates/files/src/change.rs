@@ -1,7 +1,7 @@
 //! Creating, replacing and deleting files below a [`Root`].
 
 use std::fs::File;
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 use std::os::fd::{BorrowedFd, OwnedFd};
 
 use rustix::fs::{
@@ -23,7 +23,29 @@ impl Root {
     /// Creates a regular file with these permission bits, such as `0o644`. Missing directories are
     /// not created.
     pub fn create(&self, path: &str, content: &[u8], permissions: u32) -> Result<(), FileError> {
-        self.put(path, content, permissions, RenameFlags::NOREPLACE)
+        self.put(path, content, permissions, RenameFlags::NOREPLACE, None)
+    }
+
+    /// Replaces a regular file in one step if its content is `before`. It keeps its permission
+    /// bits.
+    ///
+    /// The content is compared when the new one is on the disk already. A change between this and
+    /// the rename, some microseconds later, is lost.
+    pub fn replace_content(
+        &self,
+        path: &str,
+        before: &[u8],
+        content: &[u8],
+    ) -> Result<(), FileError> {
+        let permissions = match self.metadata(path) {
+            Ok(Metadata { kind: FileKind::File, permissions, .. }) => permissions & 0o777,
+            // Something else took its place.
+            Ok(_) | Err(FileError::Missing | FileError::Link | FileError::NotADirectory) => {
+                return Err(FileError::Changed);
+            }
+            Err(error) => return Err(error),
+        };
+        self.put(path, content, permissions, RenameFlags::empty(), Some(before))
     }
 
     /// Replaces a file in one step, or creates it. An existing regular file keeps its permission
@@ -36,7 +58,7 @@ impl Root {
             Ok(_) | Err(FileError::Missing) => permissions,
             Err(error) => return Err(error),
         };
-        self.put(path, content, permissions, RenameFlags::empty())
+        self.put(path, content, permissions, RenameFlags::empty(), None)
     }
 
     /// Creates the directory at the path, and those around it, if they do not exist.
@@ -63,13 +85,15 @@ impl Root {
         Ok(unlinkat(self.or_root(parent.as_ref()), *name, AtFlags::empty())?)
     }
 
-    /// Writes a file under a temporary name, and gives it its name in one step.
+    /// Writes a file under a temporary name, and gives it its name in one step: with `before`, only
+    /// if the file of that name has this content.
     fn put(
         &self,
         path: &str,
         content: &[u8],
         permissions: u32,
         flags: RenameFlags,
+        before: Option<&[u8]>,
     ) -> Result<(), FileError> {
         let _access = self.access()?;
         let parts = parts(path)?;
@@ -84,6 +108,7 @@ impl Root {
         }
         let temporary = temporary_name();
         let written = write(parent, &temporary, content, permissions)
+            .and_then(|()| before.map_or(Ok(()), |before| check_content(parent, name, before)))
             .and_then(|()| Ok(rename(parent, &temporary, name, flags)?));
         if written.is_err() {
             // The error of writing says more.
@@ -105,6 +130,24 @@ fn write(
     // The umask of the service has no effect.
     fchmod(&file, Mode::from_raw_mode(permissions))?;
     Ok(fsync(&file)?)
+}
+
+/// Fails if a file of a directory does not have this content.
+fn check_content(directory: BorrowedFd<'_>, name: &str, expected: &[u8]) -> Result<(), FileError> {
+    // Without NONBLOCK, opening a pipe waits for its writer.
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
+    let file = match openat(directory, name, flags, Mode::empty()) {
+        Ok(file) => File::from(file),
+        Err(Errno::NOENT | Errno::LOOP | Errno::NXIO) => return Err(FileError::Changed),
+        Err(error) => return Err(error.into()),
+    };
+    if !file.metadata()?.is_file() {
+        return Err(FileError::Changed);
+    }
+    let mut content = Vec::with_capacity(expected.len() + 1);
+    // One byte more shows that it is longer.
+    file.take(expected.len() as u64 + 1).read_to_end(&mut content)?;
+    if content == expected { Ok(()) } else { Err(FileError::Changed) }
 }
 
 /// Renames a file in a directory. Some file systems can't refuse to replace another file.

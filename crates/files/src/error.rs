@@ -59,6 +59,9 @@ pub enum FileError {
     /// There is something at the path already.
     #[error("exists already; edit it, or choose another name")]
     Exists,
+    /// The file does not have the content that the caller expects.
+    #[error("has been changed meanwhile; read it again")]
+    Changed,
     /// A part of the path is a symbolic link.
     #[error("is a symbolic link, or is below one; links are not followed, so give the real path")]
     Link,
@@ -116,7 +119,7 @@ impl Classified for FileError {
     fn kind(&self) -> ErrorKind {
         match self {
             Self::Missing => ErrorKind::NotFound,
-            Self::Exists => ErrorKind::Conflict,
+            Self::Exists | Self::Changed => ErrorKind::Conflict,
             Self::TooLarge(_) => ErrorKind::TooLarge,
             Self::Io(Errno::NOSPC | Errno::DQUOT) => ErrorKind::Unavailable,
             Self::Link

@@ -162,6 +162,26 @@ fn a_file_is_created_once_and_replaced_in_one_step() {
 }
 
 #[test]
+fn a_file_with_other_content_is_not_replaced() {
+    let fixture = Fixture::new();
+    let root = fixture.root();
+    root.create("src/run.sh", b"one", 0o755).expect("created");
+    root.replace_content("src/run.sh", b"one", b"two").expect("replaced");
+    let mode = fs::metadata(fixture.path("src/run.sh")).expect("a file").permissions().mode();
+    assert_eq!((root.read("src/run.sh", 9).expect("a file"), mode & 0o777), (b"two".into(), 0o755));
+    for before in [&b"one"[..], b"tw", b"two!", b""] {
+        assert_eq!(root.replace_content("src/run.sh", before, b"x"), Err(FileError::Changed));
+    }
+    symlink(fixture.outside.path().join("secret"), fixture.path("src/link")).expect("a link");
+    for path in ["src/none", "src/link", "src", "src/run.sh/below"] {
+        assert_eq!(root.replace_content(path, b"", b"x"), Err(FileError::Changed), "{path}");
+    }
+    assert_eq!(root.read("src/run.sh", 9).expect("a file"), b"two");
+    assert_eq!(names(&fixture.path("src")), ["a.rs", "deep", "link", "run.sh"]);
+    fixture.assert_unchanged_outside();
+}
+
+#[test]
 fn a_failed_write_leaves_nothing_behind() {
     let fixture = Fixture::new();
     let root = fixture.root();

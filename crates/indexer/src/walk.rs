@@ -108,7 +108,9 @@ impl From<FileError> for SkipReason {
             FileError::OtherOwner => Self::OtherOwner,
             FileError::TooLarge(_) => Self::TooLarge,
             FileError::BadName => Self::BadName,
-            FileError::Missing | FileError::Exists | FileError::Io(_) => Self::Unreadable,
+            FileError::Missing | FileError::Exists | FileError::Changed | FileError::Io(_) => {
+                Self::Unreadable
+            }
         }
     }
 }

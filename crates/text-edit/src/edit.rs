@@ -11,6 +11,7 @@ mod replace;
 mod tests;
 mod whole;
 
+use std::fmt;
 use std::ops::Range;
 
 use mc_sanitizer::Finding;
@@ -32,7 +33,7 @@ const SNIPPET_CONTEXT: usize = 3;
 const SNIPPET_LIMITS: Limits = Limits { max_line_bytes: 400, max_bytes: 8 * 1024 };
 
 /// An edited file. [`Edited::check_masking`] gives its bytes.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Edited {
     file: FileText,
     masks: Vec<Mask>,
@@ -81,6 +82,18 @@ impl Edited {
                 category: mask.category,
             }),
         }
+    }
+}
+
+impl fmt::Debug for Edited {
+    /// Without the text and its hashes.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Edited")
+            .field("first_line", &self.first_line)
+            .field("last_line", &self.last_line)
+            .field("added_lines", &self.added_lines)
+            .field("removed_lines", &self.removed_lines)
+            .finish_non_exhaustive()
     }
 }
 

@@ -1,7 +1,9 @@
 use mc_domain::{Classified, ErrorKind};
 use mc_files::FileError;
+use mc_text_edit::EditError;
 
-use crate::path::ROOT;
+use crate::navigation::Action;
+use crate::path::{ROOT, display};
 
 /// Error of an access to a workspace.
 #[derive(Debug, thiserror::Error)]
@@ -18,13 +20,90 @@ pub enum Error {
     /// A path is longer than any path of a file.
     #[error("the path has more than {0} bytes; give a shorter one")]
     PathTooLong(usize),
+    /// A subcommand was called without the path that it needs.
+    #[error(
+        "Path is required for {0}; give a path in {ROOT}, or one relative to the current directory"
+    )]
+    PathRequired(&'static str),
+    /// The path of a directory leads to a file.
+    #[error("{} is not a directory; give the path of one", display(.0))]
+    NotADirectory(String),
+    /// The current directory can't be changed, since it is locked.
+    #[error(
+        "the current directory {} is locked in the edit phase; call navigator with the subcommand \
+         unlock first",
+        display(.cwd)
+    )]
+    LockedDirectory {
+        /// Path of the locked directory from the root.
+        cwd: String,
+    },
+    /// A tool of the edit phase was called in discovery.
+    #[error(
+        "Cannot {} in discovery phase. Use navigator.lock_cwd() first: go to the directory with \
+         the subcommand cd, then call lock_cwd",
+        .0.verb_phrase()
+    )]
+    DiscoveryPhase(Action),
+    /// The path of a file to change is absolute.
+    #[error("{path} is absolute; give a path relative to the locked directory {}", display(.cwd))]
+    AbsolutePath {
+        /// The path as it was given.
+        path: String,
+        /// Path of the locked directory from the root.
+        cwd: String,
+    },
+    /// The path of a file to change leads to the locked directory.
+    #[error("{} is the locked directory itself; give the path of a file below it", display(.cwd))]
+    LockedDirectoryItself {
+        /// Path of the locked directory from the root.
+        cwd: String,
+    },
+    /// A file to change is not below the locked directory.
+    #[error(
+        "{path} is not below the locked directory {}; call navigator with the subcommands unlock, \
+         cd and lock_cwd to work in another one",
+        display(.cwd)
+    )]
+    OutsideLockedDirectory {
+        /// The path as it was given.
+        path: String,
+        /// Path of the locked directory from the root.
+        cwd: String,
+    },
     /// A file or directory can't be accessed.
-    #[error("{ROOT}/{path} {error}", path = .path, error = .error)]
+    #[error("{} {error}", display(.path), error = .error)]
     File {
         /// Path from the root of the workspace.
         path: String,
         /// Why.
         error: FileError,
+    },
+    /// A file is too large to be viewed or edited.
+    #[error("{} has more than {max} bytes; read parts of it in bash", display(.path))]
+    FileTooLarge {
+        /// Path from the root of the workspace.
+        path: String,
+        /// Maximum size, in bytes.
+        max: u64,
+    },
+    /// A file has changed since it was viewed.
+    #[error("{} has been changed since it was viewed; view it again", display(.0))]
+    ChangedFile(String),
+    /// An edit can't be undone, since the file has changed since.
+    #[error(
+        "{} has been changed since the edit, so the edit can't be undone; view the file, and edit \
+         it again",
+        display(.0)
+    )]
+    NotUndone(String),
+    /// A view or an edit is refused.
+    #[error("{}: {error}", display(.path), error = .error)]
+    Edit {
+        /// Path from the root of the workspace.
+        path: String,
+        /// Why.
+        error: EditError,
     },
     /// A glob is not valid.
     #[error(transparent)]
@@ -43,15 +122,42 @@ impl Error {
         let path = path.to_owned();
         move |error| Self::File { path, error }
     }
+
+    /// Returns a conversion of errors of a file that is read whole.
+    pub(crate) fn only_file(path: &str) -> impl FnOnce(FileError) -> Self {
+        let path = path.to_owned();
+        move |error| match error {
+            FileError::TooLarge(max) => Self::FileTooLarge { path, max },
+            FileError::Changed => Self::ChangedFile(path),
+            error => Self::File { path, error },
+        }
+    }
+
+    /// Returns a conversion of refused edits at a path from the root of the workspace.
+    pub(crate) fn edit_of(path: &str) -> impl FnOnce(EditError) -> Self {
+        let path = path.to_owned();
+        move |error| Self::Edit { path, error }
+    }
 }
 
 impl Classified for Error {
     fn kind(&self) -> ErrorKind {
         match self {
             Self::File { error, .. } => error.kind(),
+            Self::Edit { error, .. } => error.kind(),
+            Self::FileTooLarge { .. } => ErrorKind::TooLarge,
+            Self::LockedDirectory { .. }
+            | Self::DiscoveryPhase(_)
+            | Self::ChangedFile(_)
+            | Self::NotUndone(_) => ErrorKind::Conflict,
             Self::OutsidePath(_)
             | Self::PathOfGit(_)
             | Self::PathTooLong(_)
+            | Self::PathRequired(_)
+            | Self::NotADirectory(_)
+            | Self::AbsolutePath { .. }
+            | Self::LockedDirectoryItself { .. }
+            | Self::OutsideLockedDirectory { .. }
             | Self::Glob(_)
             | Self::Pattern(_) => ErrorKind::Invalid,
         }
@@ -60,6 +166,8 @@ impl Classified for Error {
     fn field(&self) -> Option<String> {
         match self {
             Self::Glob(_) | Self::Pattern(_) => Some("pattern".into()),
+            Self::Edit { error, .. } => error.field(),
+            Self::LockedDirectory { .. } | Self::DiscoveryPhase(_) => None,
             _ => Some("path".into()),
         }
     }

@@ -8,8 +8,10 @@ use regex::bytes::{Regex, RegexBuilder};
 use crate::tree::{self, Visit};
 use crate::{Error, find};
 
-/// Maximum size of a file that is read, in bytes.
+/// Maximum size of a file of a directory, in bytes. Larger ones are rarely written by a person.
 const MAX_FILE_BYTES: u64 = 2 << 20;
+/// Maximum size of the only file of a call, in bytes.
+const MAX_ONLY_FILE_BYTES: u64 = 64 << 20;
 /// Maximum bytes that one call reads.
 const MAX_BYTES: u64 = 512 << 20;
 /// Maximum memory of a compiled expression, in bytes.
@@ -52,7 +54,8 @@ pub struct Matches {
     pub lines: Vec<Match>,
     /// Number of files that were read.
     pub files: usize,
-    /// Number of files that were left out: larger than 2 MiB, binary, or unreadable.
+    /// Number of files of the directory that were left out: larger than 2 MiB, binary, or
+    /// unreadable.
     pub skipped: usize,
     /// Whether there may be more: a limit of matches, bytes or time was reached.
     pub is_partial: bool,
@@ -67,8 +70,8 @@ pub fn grep(root: &Root, query: Query<'_>) -> Result<Matches, Error> {
         search.directory()?;
     } else {
         // An error of the only file is an error of the call.
-        root.open_file(query.path).map_err(Error::at(query.path))?;
-        search.file(query.path, 0);
+        let read = root.read(query.path, MAX_ONLY_FILE_BYTES);
+        search.lines(query.path, &read.map_err(Error::only_file(query.path))?);
     }
     Ok(search.matches)
 }
@@ -102,15 +105,18 @@ impl Search<'_> {
     }
 
     fn file(&mut self, path: &str, size: u64) {
-        let content = if size > MAX_FILE_BYTES {
-            None
-        } else {
-            self.root.read(path, MAX_FILE_BYTES).ok().filter(|content| is_text(content))
-        };
-        let Some(content) = content else {
+        let read = (size <= MAX_FILE_BYTES).then(|| self.root.read(path, MAX_FILE_BYTES).ok());
+        match read.flatten() {
+            Some(content) => self.lines(path, &content),
+            None => self.matches.skipped += 1,
+        }
+    }
+
+    fn lines(&mut self, path: &str, content: &[u8]) {
+        if !is_text(content) {
             self.matches.skipped += 1;
             return;
-        };
+        }
         self.matches.files += 1;
         self.bytes += content.len() as u64;
         for (number, line) in content.split(|byte| *byte == b'\n').enumerate() {

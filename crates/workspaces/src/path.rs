@@ -44,7 +44,12 @@ pub fn resolve(cwd: &str, path: &str) -> Result<String, Error> {
     if names.iter().any(|name| is_name_of_git(name)) {
         return Err(Error::PathOfGit(path.to_owned()));
     }
-    Ok(names.join("/"))
+    let resolved = names.join("/");
+    // The directory may be long, too.
+    if resolved.len() > MAX_BYTES {
+        return Err(Error::PathTooLong(MAX_BYTES));
+    }
+    Ok(resolved)
 }
 
 /// Returns a path from the root as a model knows it.

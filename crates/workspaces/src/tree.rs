@@ -72,21 +72,29 @@ struct Next {
     metadata: Metadata,
 }
 
-/// Lists a directory, in reverse order of the names. Returns whether all entries are listed.
+/// Returns the entries of a directory as those to visit, the last one first, and whether these are
+/// all entries.
 fn list(root: &Root, directory: &str, depth: usize) -> Result<(Vec<Next>, bool), FileError> {
+    let (entries, is_complete) = entries(root, directory)?;
+    let next = |(name, metadata): (String, Metadata)| {
+        let path = if directory.is_empty() { name } else { format!("{directory}/{name}") };
+        Next { path, depth, metadata }
+    };
+    Ok((entries.into_iter().rev().map(next).collect(), is_complete))
+}
+
+/// Returns the entries of a directory in the order of their names, and whether these are all.
+/// Entries whose name is not UTF-8, and git's own directory, are left out.
+pub(crate) fn entries(
+    root: &Root,
+    directory: &str,
+) -> Result<(Vec<(String, Metadata)>, bool), FileError> {
     let listing = root.list(directory)?;
-    let mut entries: Vec<Next> = listing
-        .entries
-        .into_iter()
-        .filter_map(|entry| {
-            let (name, metadata) = (entry.name.into_string().ok()?, entry.metadata?);
-            if is_name_of_git(&name) {
-                return None;
-            }
-            let path = if directory.is_empty() { name } else { format!("{directory}/{name}") };
-            Some(Next { path, depth, metadata })
-        })
-        .collect();
-    entries.sort_by(|a, b| b.path.cmp(&a.path));
+    let named = listing.entries.into_iter().filter_map(|entry| {
+        let (name, metadata) = (entry.name.into_string().ok()?, entry.metadata?);
+        (!is_name_of_git(&name)).then_some((name, metadata))
+    });
+    let mut entries: Vec<_> = named.collect();
+    entries.sort_by(|a, b| a.0.cmp(&b.0));
     Ok((entries, listing.is_complete))
 }

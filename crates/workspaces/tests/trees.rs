@@ -5,7 +5,7 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 
 use mc_files::{FileKind, Root};
-use mc_workspaces::{Error, find, grep, inspect};
+use mc_workspaces::{Error, find, grep, inspect, list};
 use tempfile::TempDir;
 
 fn write(root: &Path, path: &str, content: &str) {
@@ -89,6 +89,35 @@ fn an_inspection_has_sizes_languages_and_the_project() {
     assert!(error.to_string().starts_with("/workspace/none does not exist"), "{error}");
     let link = inspect::Options { path: "out", ..inspect::Options::default() };
     assert!(inspect::inspect(&root(&tree), link).is_err(), "no link is followed");
+}
+
+#[test]
+fn a_directory_is_listed_by_name() {
+    let (tree, _outside) = tree();
+    let list = |path: &str, max| list::list(&root(&tree), path, max).expect(path);
+    let listing = list("", 10);
+    let entries: Vec<_> = listing
+        .entries
+        .iter()
+        .map(|entry| (entry.name.as_str(), entry.kind, entry.bytes))
+        .collect();
+    assert_eq!(
+        entries,
+        [
+            ("README.md", FileKind::File, 19),
+            ("out", FileKind::Link, 0),
+            ("server", FileKind::Directory, 0),
+            ("web", FileKind::Directory, 0),
+        ]
+    );
+    let few = list("web", 2);
+    assert_eq!((few.entries.len(), few.omitted_entries, few.is_partial), (2, 2, false));
+    let file = list("server/src/main.rs", 10);
+    assert_eq!(file.entries.len(), 1);
+    assert_eq!((file.entries[0].name.as_str(), file.entries[0].kind), ("main.rs", FileKind::File));
+    let below_link = list::list(&root(&tree), "out/x", 10).expect_err("no link is followed");
+    assert!(below_link.to_string().starts_with("/workspace/out/x is a symbolic link"));
+    assert!(list::list(&root(&tree), "none", 10).is_err());
 }
 
 #[test]

@@ -43,6 +43,8 @@ fn a_path_to_the_outside_is_rejected() {
     }
     let long = "a/".repeat(2_100);
     assert!(matches!(resolve("", &long), Err(Error::PathTooLong(_))));
+    let half = "a/".repeat(1_100) + "a";
+    assert!(matches!(resolve(&half, &half), Err(Error::PathTooLong(_))));
 }
 
 #[test]
