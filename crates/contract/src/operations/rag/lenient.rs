@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::openapi::schema::{ObjectBuilder, Type};
 use utoipa::openapi::{RefOr, Schema};
 
-/// A whole number of any size. Whoever uses it moves it into its range, and says so.
+/// A number of any size, rounded. Whoever uses it moves it into its range, and says so.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
 pub struct LenientNumber(i64);
@@ -58,8 +58,8 @@ impl Visitor<'_> for AnyNumber {
 impl utoipa::PartialSchema for LenientNumber {
     fn schema() -> RefOr<Schema> {
         ObjectBuilder::new()
-            .schema_type(Type::Integer)
-            .description(Some("A whole number; one that is out of range is corrected."))
+            .schema_type(Type::Number)
+            .description(Some("A number. It is rounded; one that is out of range is corrected."))
             .into()
     }
 }
