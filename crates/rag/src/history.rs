@@ -5,10 +5,9 @@ use std::sync::LazyLock;
 
 use mc_contract::operations::rag::{HISTORY_TOKENS, HistoryMessage};
 use mc_domain::MessageRole;
-use serde::Deserialize;
 use serde_json::json;
 
-use crate::models::{ModelFailure, Models, Task, neutralized};
+use crate::models::{ModelFailure, Models, TextTask, neutralized};
 use crate::multi_query::names;
 
 /// Bytes of the messages that are masked and counted: more than the tokens of any usual text have.
@@ -23,8 +22,9 @@ const NAMED_MESSAGES: usize = 2;
 /// Most characters of a completed query.
 const QUERY_MAX_CHARS: usize = 1_000;
 
-static TASK: LazyLock<Task> =
-    LazyLock::new(|| Task::text(include_str!("../prompts/complete.txt"), "query", QUERY_MAX_CHARS));
+static TASK: LazyLock<TextTask> = LazyLock::new(|| {
+    TextTask::new(include_str!("../prompts/complete.txt"), "query", QUERY_MAX_CHARS)
+});
 
 /// The newest messages of a conversation, oldest first, masked.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -100,15 +100,11 @@ impl History {
 
     /// Asks a model for the query as it is understood without the conversation.
     pub async fn completed(&self, models: &Models, query: &str) -> Result<String, ModelFailure> {
-        #[derive(Deserialize)]
-        struct Answer {
-            query: String,
-        }
         let message =
             |(role, text): &(MessageRole, String)| json!({"role": role, "text": neutralized(text)});
         let conversation: Vec<_> = self.messages.iter().map(message).collect();
         let data = json!({"question": neutralized(query), "conversation": conversation});
-        models.ask(&TASK, &data).await.map(|answer: Answer| answer.query)
+        models.ask_text(&TASK, &data).await
     }
 }
 

@@ -1,6 +1,7 @@
 //! Chat models on behalf of a search: the policy and the budget of every searched project apply,
 //! and all calls of a request share one time limit.
 
+use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
@@ -43,6 +44,13 @@ pub(crate) struct Task {
     pub temperature: f64,
 }
 
+/// A kind of question whose answer is one text.
+pub(crate) struct TextTask {
+    task: Task,
+    /// Field of the answer.
+    field: &'static str,
+}
+
 impl Models {
     /// Creates the access for a search of these projects. A project whose policy allows no model
     /// forbids it for the whole request.
@@ -61,7 +69,7 @@ impl Models {
     /// Asks about data, and reads the answer.
     pub async fn ask<T: DeserializeOwned + Send + 'static>(
         &self,
-        task: &LazyLock<Task>,
+        task: &Task,
         data: &Value,
     ) -> Result<T, ModelFailure> {
         if let Some(reason) = &self.unavailable {
@@ -89,6 +97,13 @@ impl Models {
             Err(_elapsed) => Err(late()),
         }
     }
+
+    /// Asks about data, and returns the text of the answer.
+    pub async fn ask_text(&self, task: &TextTask, data: &Value) -> Result<String, ModelFailure> {
+        let mut answer: HashMap<String, String> = self.ask(&task.task, data).await?;
+        let missing = || ModelFailure::Failed(format!("the answer has no {}", task.field));
+        answer.remove(task.field).ok_or_else(missing)
+    }
 }
 
 fn late() -> ModelFailure {
@@ -98,15 +113,17 @@ fn late() -> ModelFailure {
     )
 }
 
-impl Task {
+impl TextTask {
     /// Creates a task from a file of instructions. Its answer has one field of text.
-    pub fn text(instructions: &str, field: &str, max_chars: usize) -> Self {
+    pub fn new(instructions: &str, field: &'static str, max_chars: usize) -> Self {
         let properties = serde_json::json!({
             field: {"type": "string", "minLength": 1, "maxLength": max_chars},
         });
-        Self::of(instructions, field, &properties, &[field])
+        Self { task: Task::of(instructions, field, &properties, &[field]), field }
     }
+}
 
+impl Task {
     /// Creates a task whose answer has these properties, all of them required.
     pub fn of(instructions: &str, name: &str, properties: &Value, required: &[&str]) -> Self {
         let schema = serde_json::json!({

@@ -2,23 +2,19 @@
 
 use std::sync::LazyLock;
 
-use serde::Deserialize;
 use serde_json::json;
 
-use crate::models::{ModelFailure, Models, Task, neutralized};
+use crate::models::{ModelFailure, Models, TextTask, neutralized};
 
 /// Most characters of a rewritten query.
 const QUERY_MAX_CHARS: usize = 600;
 
-static TASK: LazyLock<Task> =
-    LazyLock::new(|| Task::text(include_str!("../prompts/rewrite.txt"), "query", QUERY_MAX_CHARS));
+static TASK: LazyLock<TextTask> = LazyLock::new(|| {
+    TextTask::new(include_str!("../prompts/rewrite.txt"), "query", QUERY_MAX_CHARS)
+});
 
 /// Asks a model for the query in the words that the wanted code is likely to have.
 pub(crate) async fn rewrite(models: &Models, query: &str) -> Result<String, ModelFailure> {
-    #[derive(Deserialize)]
-    struct Answer {
-        query: String,
-    }
     let data = json!({"question": neutralized(query)});
-    models.ask(&TASK, &data).await.map(|answer: Answer| answer.query)
+    models.ask_text(&TASK, &data).await
 }

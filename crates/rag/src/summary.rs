@@ -2,10 +2,9 @@
 
 use std::sync::LazyLock;
 
-use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::models::{ModelFailure, Models, Task, neutralized};
+use crate::models::{ModelFailure, Models, TextTask, neutralized};
 use crate::snippet::Snippet;
 
 /// Most characters of a summary.
@@ -13,12 +12,13 @@ const SUMMARY_MAX_CHARS: usize = 2_000;
 /// Most characters of an answer.
 const ANSWER_MAX_CHARS: usize = 8_000;
 
-static SUMMARY: LazyLock<Task> = LazyLock::new(|| {
-    Task::text(include_str!("../prompts/summary.txt"), "summary", SUMMARY_MAX_CHARS)
+static SUMMARY: LazyLock<TextTask> = LazyLock::new(|| {
+    TextTask::new(include_str!("../prompts/summary.txt"), "summary", SUMMARY_MAX_CHARS)
 });
 
-static ANSWER: LazyLock<Task> =
-    LazyLock::new(|| Task::text(include_str!("../prompts/answer.txt"), "answer", ANSWER_MAX_CHARS));
+static ANSWER: LazyLock<TextTask> = LazyLock::new(|| {
+    TextTask::new(include_str!("../prompts/answer.txt"), "answer", ANSWER_MAX_CHARS)
+});
 
 /// Asks a model for a summary of the context.
 pub(crate) async fn summary(
@@ -26,12 +26,7 @@ pub(crate) async fn summary(
     query: &str,
     snippets: &[Snippet],
 ) -> Result<String, ModelFailure> {
-    #[derive(Deserialize)]
-    struct Answer {
-        summary: String,
-    }
-    let answer: Answer = models.ask(&SUMMARY, &data(query, snippets)).await?;
-    Ok(answer.summary)
+    models.ask_text(&SUMMARY, &data(query, snippets)).await
 }
 
 /// Asks a model for an answer from the context.
@@ -40,12 +35,7 @@ pub(crate) async fn answer(
     query: &str,
     snippets: &[Snippet],
 ) -> Result<String, ModelFailure> {
-    #[derive(Deserialize)]
-    struct Answer {
-        answer: String,
-    }
-    let answer: Answer = models.ask(&ANSWER, &data(query, snippets)).await?;
-    Ok(answer.answer)
+    models.ask_text(&ANSWER, &data(query, snippets)).await
 }
 
 /// Returns the question with the passages that a model may see.

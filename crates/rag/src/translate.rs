@@ -2,16 +2,15 @@
 
 use std::sync::LazyLock;
 
-use serde::Deserialize;
 use serde_json::json;
 
-use crate::models::{ModelFailure, Models, Task, neutralized};
+use crate::models::{ModelFailure, Models, TextTask, neutralized};
 
 /// Most characters of a translation.
 const QUERY_MAX_CHARS: usize = 4_000;
 
-static TASK: LazyLock<Task> = LazyLock::new(|| {
-    Task::text(include_str!("../prompts/translate.txt"), "query", QUERY_MAX_CHARS)
+static TASK: LazyLock<TextTask> = LazyLock::new(|| {
+    TextTask::new(include_str!("../prompts/translate.txt"), "query", QUERY_MAX_CHARS)
 });
 
 /// Whether a query is in the language already, as far as its letters tell.
@@ -33,12 +32,8 @@ pub(crate) async fn translate(
     query: &str,
     language: &str,
 ) -> Result<String, ModelFailure> {
-    #[derive(Deserialize)]
-    struct Answer {
-        query: String,
-    }
     let data = json!({"question": neutralized(query), "language": language});
-    models.ask(&TASK, &data).await.map(|answer: Answer| answer.query)
+    models.ask_text(&TASK, &data).await
 }
 
 #[cfg(test)]
