@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use crate::Error;
 use crate::copy::file_failed;
 use crate::location::invalid;
-use crate::plumbing::{Identity, IndexEntry, Mode, Plumbing};
+use crate::plumbing::{Identity, IndexEntry, Mode, Plumbing, run_blocking};
 use crate::program::Git;
 
 /// A file to commit.
@@ -103,6 +103,5 @@ async fn write(checkout: &Path, file: &CommittedFile<'_>) -> Result<(), Error> {
         let written = written.and_then(|()| root.replace(&path, content.as_bytes(), 0o644));
         written.map_err(|error| file_failed(&checkout.join(&path), error))
     };
-    // The runtime is shutting down.
-    tokio::task::spawn_blocking(write).await.unwrap_or(Err(Error::Cancelled))
+    run_blocking(write).await
 }

@@ -153,6 +153,14 @@ impl Plumbing<'_> {
     }
 }
 
+/// Runs `access` to files on a blocking thread.
+pub(crate) async fn run_blocking<T: Send + 'static>(
+    access: impl FnOnce() -> Result<T, Error> + Send + 'static,
+) -> Result<T, Error> {
+    // Without a result, the runtime is shutting down.
+    tokio::task::spawn_blocking(access).await.unwrap_or(Err(Error::Cancelled))
+}
+
 /// Runs `access` to files on a blocking thread, with the rights of the user who runs `git`.
 pub(crate) async fn as_user<T: Send + 'static>(
     git: &Git,

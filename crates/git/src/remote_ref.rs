@@ -9,6 +9,7 @@ use tokio_util::sync::CancellationToken;
 use url::Url;
 
 use crate::checkout::{CheckoutPlan, check_access, head, plan};
+use crate::plumbing::run_blocking;
 use crate::program::Git;
 use crate::{Error, Location, NetworkAccess, Origin, network_policy};
 
@@ -73,8 +74,7 @@ pub async fn is_empty_directory(origin: &Origin) -> Result<bool, Error> {
         let entries = directory.read_dir().and_then(|mut entries| entries.next().transpose());
         entries.map(|first| first.is_none()).map_err(Error::io(&directory))
     };
-    // The runtime is shutting down.
-    tokio::task::spawn_blocking(is_empty).await.unwrap_or(Err(Error::Cancelled))
+    run_blocking(is_empty).await
 }
 
 /// Requests the commit of a ref from the host.

@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{WorkTree, check_path, check_revision, rejected};
 use crate::copy::file_failed;
-use crate::plumbing::{Identity, IndexEntry, LIMIT, Mode, Plumbing};
+use crate::plumbing::{Identity, IndexEntry, LIMIT, Mode, Plumbing, run_blocking};
 use crate::{Error, Limits};
 
 /// Maximum number of files that one operation stages or restores.
@@ -98,8 +98,7 @@ impl WorkTree {
             self.git.stream(&blob, None, LIMIT, cancel, read).await.map_err(rejected)?;
             let root = Arc::clone(&root);
             let write = move || write(&root, &path, &content, mode);
-            // The runtime is shutting down.
-            tokio::task::spawn_blocking(write).await.unwrap_or(Err(Error::Cancelled))?;
+            run_blocking(write).await?;
         }
         Ok(count)
     }
@@ -189,20 +188,20 @@ impl WorkTree {
 
     /// Reads a file of the tree by a handle, on a blocking thread.
     async fn read(&self, root: &Arc<Root>, path: &str) -> Result<Found, Error> {
-        let (root, below) = (Arc::clone(root), path.to_owned());
-        let read = tokio::task::spawn_blocking(move || found(&root, &below)).await;
-        // The runtime is shutting down.
-        let read = read.map_err(|_| Error::Cancelled)?;
-        read.map_err(|error| file_failed(Path::new(path), error))
+        let (root, path) = (Arc::clone(root), path.to_owned());
+        let read =
+            move || found(&root, &path).map_err(|error| file_failed(Path::new(&path), error));
+        run_blocking(read).await
     }
 
     /// Reads a regular file of the tree by a handle, on a blocking thread.
     pub(super) async fn read_file(&self, path: &str, max_bytes: u64) -> Result<Vec<u8>, Error> {
-        let (root, below) = (self.root()?, path.to_owned());
-        let read = tokio::task::spawn_blocking(move || root.read(&below, max_bytes)).await;
-        // The runtime is shutting down.
-        let read = read.map_err(|_| Error::Cancelled)?;
-        read.map_err(|error| file_failed(Path::new(path), error))
+        let (root, path) = (self.root()?, path.to_owned());
+        let read = move || {
+            let read = root.read(&path, max_bytes);
+            read.map_err(|error| file_failed(Path::new(&path), error))
+        };
+        run_blocking(read).await
     }
 }
 
