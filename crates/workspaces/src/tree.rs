@@ -7,9 +7,9 @@ use mc_files::{FileError, FileKind, Metadata, Root, is_name_of_git};
 use crate::Error;
 
 /// Maximum number of entries that one call visits.
-pub(crate) const MAX_ENTRIES: usize = 400_000;
+const MAX_ENTRIES: usize = 400_000;
 /// Maximum time of one call. A request ends after 30 seconds.
-pub(crate) const MAX_TIME: Duration = Duration::from_secs(10);
+const MAX_TIME: Duration = Duration::from_secs(10);
 
 /// How the traversal goes on after an entry.
 pub(crate) enum Visit {
