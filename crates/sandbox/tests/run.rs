@@ -7,7 +7,7 @@ mod support;
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -17,6 +17,7 @@ use mc_sandbox::{
     RunnerChoice, RunnerKind, Sandbox, Status,
 };
 use support::{directory_of_user, python, run, sandbox, sandbox_with, settings, shell, work};
+use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
 #[tokio::test]
@@ -81,10 +82,8 @@ async fn writable_directory_keeps_the_changes() {
     assert_eq!(fs::read_dir(read.path()).unwrap().count(), 1);
 }
 
-/// The directory is bound by its descriptor, not by its path.
-#[tokio::test]
-async fn a_replaced_path_has_no_effect() {
-    let Some(sandbox) = sandbox().await else { return };
+/// Returns the paths of a directory, of a free place for it, and of the directory that replaces it.
+fn replaceable_path() -> (TempDir, [PathBuf; 3]) {
     let parent = directory_of_user();
     let [path, moved, other] = ["path", "moved", "other"].map(|name| parent.path().join(name));
     for directory in [&path, &other] {
@@ -93,6 +92,14 @@ async fn a_replaced_path_has_no_effect() {
     }
     fs::write(path.join("file"), "expected").unwrap();
     fs::write(other.join("file"), "other").unwrap();
+    (parent, [path, moved, other])
+}
+
+/// The directory is bound by its descriptor, not by its path.
+#[tokio::test]
+async fn a_replaced_path_has_no_effect() {
+    let Some(sandbox) = sandbox().await else { return };
+    let (_parent, [path, moved, other]) = replaceable_path();
     let directory = work(&path);
     fs::rename(&path, &moved).unwrap();
     symlink(&other, &path).unwrap();
@@ -106,14 +113,7 @@ async fn a_replaced_path_has_no_effect() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_path_that_is_replaced_during_the_start_is_refused_or_right() {
     let Some(sandbox) = sandbox().await else { return };
-    let parent = directory_of_user();
-    let [path, moved, other] = ["path", "moved", "other"].map(|name| parent.path().join(name));
-    for directory in [&path, &other] {
-        fs::create_dir(directory).unwrap();
-        support::give_to_user(directory);
-    }
-    fs::write(path.join("file"), "expected").unwrap();
-    fs::write(other.join("file"), "other").unwrap();
+    let (parent, [path, moved, other]) = replaceable_path();
     let directory = work(&path);
     let is_stopped = Arc::new(AtomicBool::new(false));
     let swapping = std::thread::spawn({
