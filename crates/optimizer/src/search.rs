@@ -25,6 +25,7 @@ use crate::propose::{MAX_MODEL_EDITS, Propose, propose_by_rules};
 use crate::random::Random;
 
 use effects::Effects;
+use expand::Proposals;
 use features::Feature;
 
 pub use settings::Settings;
@@ -201,24 +202,25 @@ impl<'a> Search<'a> {
         // The first level has one prompt, which gets the children of all.
         let count = self.settings.width * self.settings.children / beam.len();
         for member in beam {
-            let edits = self.proposals(ledger, &member).await;
-            edit_count += edits.len();
-            children.extend(self.children_of(&member, &edits, count));
+            let proposals = self.proposals(ledger, &member).await;
+            edit_count += proposals.by_rules.len() + proposals.by_model.len();
+            children.extend(self.children_of(&member, &proposals, count));
         }
         (edit_count, children)
     }
 
     /// Returns the edits that rules and the model propose for a prompt of the beam.
-    async fn proposals(&mut self, ledger: &Ledger<'_>, member: &Candidate) -> Vec<Edit> {
-        let mut edits = propose_by_rules(&member.prompt, self.material);
+    async fn proposals(&mut self, ledger: &Ledger<'_>, member: &Candidate) -> Proposals {
+        let by_rules = propose_by_rules(&member.prompt, self.material);
+        let mut by_model = Vec::new();
         let failures = ledger.failed_cases(member.key, CASES_SHOWN);
         if let Some(proposer) = self.proposer.filter(|_| !failures.is_empty()) {
             match proposer.propose(&member.prompt, &failures).await {
-                Ok(proposed) => edits.extend(proposed.into_iter().take(MAX_MODEL_EDITS)),
+                Ok(proposed) => by_model.extend(proposed.into_iter().take(MAX_MODEL_EDITS)),
                 Err(_) => self.failed_proposals += 1,
             }
         }
-        edits
+        Proposals { by_rules, by_model }
     }
 
     /// Races the children against the prompts of the beam, and makes the best the next beam.

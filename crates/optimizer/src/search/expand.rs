@@ -6,25 +6,44 @@ use crate::edit::Edit;
 use crate::prompt::Prompt;
 use crate::propose::apply_within;
 
+/// Edits that were proposed for a prompt.
+pub(super) struct Proposals {
+    /// By rules.
+    pub by_rules: Vec<Edit>,
+    /// By a model.
+    pub by_model: Vec<Edit>,
+}
+
 /// An edit of a prompt, with the features of the prompt that it leads to.
 struct Step<'a> {
     edit: &'a Edit,
     features: Vec<Feature>,
+    is_by_model: bool,
 }
 
 impl Search<'_> {
     /// Returns new children of a prompt. The first has the edits whose estimated effects are best.
     /// The others have edits whose effects are best in a random draw of possible effects (Thompson
     /// sampling): edits that look good are tried often, and those that were hardly tried sometimes.
+    ///
+    /// Another child has the edits of the model. They were chosen for failed cases and paid for, so
+    /// each call of the model is tried at least once.
     pub(super) fn children_of(
         &mut self,
         member: &Candidate,
-        edits: &[Edit],
+        proposals: &Proposals,
         count: usize,
     ) -> Vec<Candidate> {
+        let by_rules = proposals.by_rules.iter().map(|edit| (edit, false));
+        let edits = by_rules.chain(proposals.by_model.iter().map(|edit| (edit, true)));
         let steps: Vec<Step<'_>> =
-            edits.iter().filter_map(|edit| self.step(member, edit)).collect();
+            edits.filter_map(|(edit, is_by_model)| self.step(member, edit, is_by_model)).collect();
         let mut children = Vec::new();
+        if steps.iter().any(|step| step.is_by_model) {
+            let gains: Vec<f64> =
+                steps.iter().map(|step| f64::from(u8::from(step.is_by_model))).collect();
+            children.extend(self.child(member, &steps, &gains));
+        }
         for index in 0..count {
             let gains = self.gains(member, &steps, index == 0);
             children.extend(self.child(member, &steps, &gains));
@@ -32,10 +51,10 @@ impl Search<'_> {
         children
     }
 
-    fn step<'e>(&self, member: &Candidate, edit: &'e Edit) -> Option<Step<'e>> {
+    fn step<'e>(&self, member: &Candidate, edit: &'e Edit, is_by_model: bool) -> Option<Step<'e>> {
         let edited = edit.apply(&member.prompt)?;
         let features = features::between(&self.parent.prompt, &edited);
-        Some(Step { edit, features })
+        Some(Step { edit, features, is_by_model })
     }
 
     /// Returns the gain of each step over the prompt: the estimated one, or one that is possible.
