@@ -62,10 +62,34 @@ impl Connector {
         open(self.http.clone(), resource)
     }
 
+    /// Returns the credential with which git reads a repository of the provider by https; `None` if
+    /// the URL is elsewhere, or the connector has no token.
+    pub fn git_credential(&self, url: &Url) -> Option<GitCredential> {
+        let ConnectorConfig { kind, url: site, user, token, .. } = self.http.config();
+        let site = site.as_str().trim_end_matches('/');
+        let is_here = url.as_str().strip_prefix(site).is_some_and(|path| path.starts_with('/'));
+        if !is_here || url.scheme() != "https" || adapter(*kind).git_host.is_none() {
+            return None;
+        }
+        // Both accept any user with a token that is no personal one.
+        let default_user = if *kind == Provider::Gitlab { "oauth2" } else { "x-access-token" };
+        let user = user.clone().unwrap_or_else(|| default_user.to_owned());
+        Some(GitCredential { user, token: token.clone()? })
+    }
+
     /// Returns the credential's user, as the provider names it. Returns the same errors as a sync.
     pub async fn check_access(&self) -> Result<String, Error> {
         (adapter(self.kind()).check_access)(self.http.clone()).await
     }
+}
+
+/// A credential of git for one host.
+#[derive(Debug, Clone)]
+pub struct GitCredential {
+    /// User name.
+    pub user: String,
+    /// Token.
+    pub token: SecretString,
 }
 
 /// The operator's configuration of a connector.

@@ -344,6 +344,14 @@ impl Service {
         if body.is_empty() { Value::Null } else { serde_json::from_str(&body).expect("JSON") }
     }
 
+    /// Sends `DELETE` and expects success.
+    pub async fn delete(&self, path: &str) {
+        let request = self.client.delete(format!("{}{path}", self.url)).bearer_auth(self.token());
+        let answer = request.send().await.expect("an answer");
+        let status = answer.status();
+        assert!(status.is_success(), "{path} answered {status}");
+    }
+
     /// Sends `GET` and expects success.
     pub async fn get(&self, path: &str) -> Value {
         let request = self.client.get(format!("{}{path}", self.url)).bearer_auth(self.token());

@@ -52,3 +52,4 @@ mod untrusted_text;
 mod vocabulary;
 mod webhook_commands;
 mod worker;
+mod workspaces;

@@ -23,6 +23,7 @@ mod state;
 #[cfg(feature = "testing")]
 pub mod testing;
 mod webhook_receiver;
+mod workspace_node;
 
 pub use authenticate::{Authenticate, Authenticator, Principal};
 pub use ingress::{

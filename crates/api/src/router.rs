@@ -25,7 +25,7 @@ use crate::openapi::{ApiDocument, add_problems, pages};
 use crate::problem::Problem;
 use crate::routes::{protected, public};
 use crate::sign_in::{browser, device, invitation, token_endpoint};
-use crate::webhook_receiver;
+use crate::{webhook_receiver, workspace_node};
 
 /// The route that redirects to the API page.
 const FRONT: &str = "/";
@@ -128,9 +128,10 @@ fn routes(state: ApiState) -> Router {
     let git_hosts = Router::new().route(GIT_HOST_PATH, post(webhook_receiver::receive_git));
     let git_hosts = with_time_limit(git_hosts.with_state(state.clone()), &settings);
     let authenticator = state.authenticator();
-    let protected =
-        with_auth(protected().with_state(state).into(), authenticator, &settings, &admission)
-            .layer(from_fn_with_state(git_hosts, webhook_receiver::route_delivery));
+    let protected = Router::from(protected().with_state(state.clone()))
+        .layer(from_fn_with_state(state, workspace_node::forward));
+    let protected = with_auth(protected, authenticator, &settings, &admission)
+        .layer(from_fn_with_state(git_hosts, webhook_receiver::route_delivery));
     let open = public
         .merge(signing_in)
         .merge(metrics)

@@ -40,6 +40,7 @@ mod tasks;
 mod tokens;
 mod users;
 mod webhooks;
+mod workspaces;
 
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -55,6 +56,11 @@ pub fn protected() -> OpenApiRouter<ApiState> {
         .routes(routes!(search::search))
         .routes(routes!(rag::search_repository))
         .routes(routes!(rag::search_all_repositories))
+        .routes(routes!(workspaces::create_workspace, workspaces::list_workspaces))
+        .routes(routes!(workspaces::create_workspace_folder))
+        .routes(routes!(workspaces::get_workspace, workspaces::delete_workspace))
+        .routes(routes!(workspaces::inspect_workspace))
+        .routes(routes!(workspaces::read_workspace_file))
         .routes(routes!(feedback::send_feedback))
         .routes(routes!(handles::resolve_handles))
         .routes(routes!(passages::get_passage))

@@ -129,6 +129,8 @@ pub struct ApiSettings {
     pub max_mcp_streams: usize,
     /// Search of repositories by questions.
     pub rag: Arc<RagSettings>,
+    /// Workspaces of this node.
+    pub workspaces: Arc<mc_workspaces::Settings>,
     /// Who may read `GET /metrics`; `None` for nobody, as if there were no such path.
     pub metrics: Option<MetricsAccess>,
 }
@@ -142,6 +144,7 @@ impl Default for ApiSettings {
             max_concurrent_requests: 256,
             max_mcp_streams: 512,
             rag: Arc::default(),
+            workspaces: Arc::default(),
             metrics: None,
             allow_private_networks: false,
             allowed_private_hosts: Vec::new(),

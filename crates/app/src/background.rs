@@ -13,6 +13,8 @@ use mc_indexer::{embedding_queue, hnsw};
 use mc_jobs::{Embedding, IndexSettings, JobContext, SyncContext};
 use mc_search::{ActiveModel, KeywordIndex};
 use mc_store::Store;
+use mc_workspaces::collector;
+use mc_workspaces::fetch::FetchContext;
 use tokio::task::{JoinHandle, JoinSet};
 use tokio_util::sync::CancellationToken;
 
@@ -51,6 +53,10 @@ pub struct ServingParts {
     pub keyword: KeywordIndex,
     /// The follower of the change feed, which updates that index.
     pub follower: JoinHandle<()>,
+    /// Settings of the workspaces of this node.
+    pub workspaces: Arc<mc_workspaces::Settings>,
+    /// URL at which other nodes reach this one; empty if there is none.
+    pub node_url: String,
 }
 
 impl BackgroundServices<'_> {
@@ -74,7 +80,15 @@ impl BackgroundServices<'_> {
         // once.
         let node = format!("{} {}", worker_name(config), data_dir::node(&config.data_dir)?);
         let workers = mc_jobs::workers(queue, &context).node_name(&node);
-        let workers = mc_jobs::indexing(workers, &context, index_settings(config)?, stop);
+        let mut workers = mc_jobs::indexing(workers, &context, index_settings(config)?, stop);
+        if let Some(serving) = &serving {
+            let fetch = FetchContext {
+                store: store.clone(),
+                settings: Arc::clone(&serving.workspaces),
+                connectors: Arc::clone(&context.sync.connectors),
+            };
+            workers = mc_jobs::fetching_workspaces(workers, fetch, stop);
+        }
         let heads = config.audit_heads_file();
         let handles = || (store.clone(), stop.clone());
 
@@ -102,7 +116,17 @@ impl BackgroundServices<'_> {
             let close = move || services::close_data_dir(&data_dir, &stop);
             running.adopt("permissions of the data directory", tokio::task::spawn_blocking(close));
         }
-        if let Some(ServingParts { sign_in, keyword, follower }) = serving {
+        if let Some(serving) = serving {
+            let ServingParts { sign_in, keyword, follower, workspaces, node_url } = serving;
+            let (name, settings) = (worker_name(config), Arc::clone(&workspaces));
+            let (store, stop) = handles();
+            running.spawn("node", async move {
+                collector::keep_registered(store, &settings, &name, &node_url, &stop).await;
+            });
+            let (store, stop) = handles();
+            running.spawn("workspaces", async move {
+                collector::run(store, &workspaces, &stop).await;
+            });
             running.adopt("change feed follower", follower);
             let (store, stop) = handles();
             running.spawn("index repair", services::repair_index(keyword, store, stop));

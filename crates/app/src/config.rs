@@ -66,6 +66,7 @@ pub struct Config {
     pub aelp: Aelp,
     pub rag: RagSettings,
     pub sandbox: Sandbox,
+    pub workspaces: Workspaces,
     pub ingest: Ingest,
     pub connectors: Connectors,
     pub jobs: Jobs,
@@ -187,6 +188,8 @@ impl Config {
         self.metrics.check()?;
         self.rag.check()?;
         self.sandbox.limits()?;
+        self.workspaces.check()?;
+        self.node_url()?;
         self.connectors.check()
     }
 
@@ -214,6 +217,23 @@ impl Config {
             "server.public_url is {text}; it must be http:// or https:// and a host, without a path"
         );
         Ok(url)
+    }
+
+    /// Returns the URL at which other nodes reach this one; empty if there is none.
+    pub fn node_url(&self) -> Result<String> {
+        let text = &self.server.node_url;
+        if text.is_empty() {
+            return Ok(String::new());
+        }
+        let url = Url::parse(text).with_context(|| format!("server.node_url: {text}"))?;
+        ensure!(
+            matches!(url.scheme(), "http" | "https")
+                && url.path() == "/"
+                && url.query().is_none()
+                && url.username().is_empty(),
+            "server.node_url is {text}; it must be http:// or https:// and a host, without a path"
+        );
+        Ok(url.as_str().trim_end_matches('/').to_owned())
     }
 
     /// Returns the file of the local bearer token.

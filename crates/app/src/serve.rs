@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
 use mc_accounts::{SignIn, SignInSettings, tokens};
-use mc_api::{ApiState, Serving};
+use mc_api::{ApiSettings, ApiState, Serving};
 use mc_crypto::Encryptor;
 use mc_domain::{ProjectId, UserId};
 use mc_mcp::clients::Client;
@@ -102,11 +102,18 @@ async fn serve(
         .with_chat_models(Arc::clone(&node.chat), Duration::from_millis(config.judge.wait_ms));
     let sign_in = sign_in(config, store, &node.encryptor).await?;
     let rate_limits = redis::rate_limits(node.redis.as_ref(), &node.encryptor);
+    let workspaces = Arc::new(http::workspaces(config)?);
     let services = BackgroundServices {
         config,
         node: &node,
         is_data_dir_closed,
-        serving: Some(ServingParts { sign_in: sign_in.clone(), keyword, follower }),
+        serving: Some(ServingParts {
+            sign_in: sign_in.clone(),
+            keyword,
+            follower,
+            workspaces: Arc::clone(&workspaces),
+            node_url: config.node_url()?,
+        }),
     };
     let tasks = services.start(&database.background, database.queue.clone(), &stop)?;
 
@@ -114,7 +121,7 @@ async fn serve(
         .with_receiving(database.receiving.clone())
         .with_connectors(Arc::clone(&node.connectors))
         .with_rates(rate_limits);
-    let state = state.with_settings(http::settings(config)?);
+    let state = state.with_settings(ApiSettings { workspaces, ..http::settings(config)? });
     state.register_metrics(config.metrics.project_labels);
     let router = http::router(state, config, &shutdown)?;
     print_banner(config);

@@ -96,6 +96,10 @@ numbers! {
     EventNumber(i64) = 1..=i64::MAX;
     /// A character of a text, from 0.
     TextOffset(u64) = 0..=i64::MAX;
+    /// Levels of directories.
+    InspectionDepth(usize) = 1..=10, default 2;
+    /// Bytes of a file.
+    ReadBytes(usize) = 1..=2_000_000, default 65_536;
     /// A line of a file, from 1.
     LineNumber(i32) = 1..=10_000_000;
 }

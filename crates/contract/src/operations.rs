@@ -36,3 +36,4 @@ pub mod token;
 pub mod usage_report;
 pub mod user;
 pub mod webhook;
+pub mod workspace;

@@ -128,6 +128,8 @@ texts! {
 
     /// A file or directory, relative to the repository's root, without `..`.
     RepositoryPath = TextRule::special("relative-path", limits::PATH, rules::relative_path);
+    /// A path in a workspace: absolute below `/workspace`, or relative to its root.
+    WorkspacePath = TextRule::line(limits::PATH);
     /// A path from the root of a machine's file system, such as `/home/me/shop/app/cart.rb`.
     AbsolutePath = TextRule::special("absolute-path", limits::PATH, rules::absolute_path);
     /// A glob over paths, such as `app/**/*.rb`.

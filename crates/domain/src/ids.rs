@@ -117,6 +117,12 @@ ids! {
     FileId,
     /// One run of the indexer over one repository.
     IngestRunId,
+    /// A workspace: the tree of a repository that a user reads and changes.
+    WorkspaceId,
+    /// A navigation: current directory and phase of a user in a workspace.
+    NavigationId,
+    /// A node: a process of the service with a data directory of its own.
+    NodeId,
     /// A person, or a program with an account of its own.
     UserId,
     /// A group of users with common roles on projects.

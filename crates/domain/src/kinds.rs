@@ -76,12 +76,14 @@ mod jobs;
 mod providers;
 mod ranking;
 mod records;
+mod workspaces;
 
 pub use audit::*;
 pub use jobs::*;
 pub use providers::*;
 pub use ranking::*;
 pub use records::*;
+pub use workspaces::*;
 
 #[cfg(test)]
 mod tests {

@@ -28,6 +28,55 @@ pub struct LocationRules<'a> {
     pub protected: &'a ProtectedDirectories,
 }
 
+/// A repository that the principal may have the service read.
+#[derive(Debug)]
+pub struct AllowedRepository {
+    origin: Origin,
+    allows_private_network: bool,
+}
+
+impl AllowedRepository {
+    /// Returns the repository at a location, after every check of the location and the ref.
+    pub async fn at(
+        principal: &Principal,
+        rules: LocationRules<'_>,
+        location: &str,
+        git_ref: &str,
+    ) -> Result<Self, Error> {
+        mc_git::check_ref(git_ref)?;
+        check_access(principal, location)?;
+        let (location, protected) = (location.to_owned(), rules.protected.clone());
+        let origin = run_blocking(move || allowed_origin(&location, &protected)).await?;
+        let allows_private_network =
+            allows_private_network(principal, rules.allowed_private_hosts, &origin).await?;
+        Ok(Self { origin, allows_private_network })
+    }
+
+    /// Adds the repository to the project, unless it is known, under a name that the request gives
+    /// or the location has. Its access to the private network becomes that of this principal.
+    pub async fn ensure(
+        &self,
+        tx: &mut Tx,
+        ctx: &ProjectContext,
+        name: RequestedName<'_>,
+    ) -> Result<Repository, Error> {
+        let repository = ensure_repository(tx, ctx, &self.origin, name).await?;
+        repositories::set_network_access(tx, repository.id, self.allows_private_network).await?;
+        Ok(repository)
+    }
+}
+
+/// The name that a request gives a repository.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct RequestedName<'a> {
+    /// Owner; that of the location when absent.
+    pub owner: Option<&'a RepositoryPart>,
+    /// Name; that of the location when absent.
+    pub name: Option<&'a RepositoryPart>,
+    /// Whether the location replaces the one that was indexed under this name.
+    pub relocate: bool,
+}
+
 /// Enqueues an index run of a repository. A queued run of the same repository and ref is returned
 /// instead of a second one.
 pub async fn request(
@@ -37,16 +86,12 @@ pub async fn request(
     request: &IngestGit,
 ) -> Result<IngestRun, Error> {
     let git_ref = request.r#ref.as_ref().map_or("", GitRef::as_str);
-    mc_git::check_ref(git_ref)?;
-    check_access(principal, request.location.as_str())?;
-    let location = request.location.as_str().to_owned();
-    let protected = rules.protected.clone();
-    let origin = run_blocking(move || allowed_origin(&location, &protected)).await?;
-    let allows_private_network =
-        allows_private_network(principal, rules.allowed_private_hosts, &origin).await?;
+    let location = request.location.as_str();
+    let allowed = AllowedRepository::at(principal, rules, location, git_ref).await?;
+    let IngestGit { owner, name, relocate, .. } = request;
+    let name = RequestedName { owner: owner.as_ref(), name: name.as_ref(), relocate: *relocate };
     let mut tx = ctx.store.begin().await?;
-    let repository = ensure_repository(&mut tx, ctx, request, origin).await?;
-    repositories::set_network_access(&mut tx, repository.id, allows_private_network).await?;
+    let repository = allowed.ensure(&mut tx, ctx, name).await?;
     let (include, exclude) = (request.include.as_ref(), request.exclude.as_ref());
     let is_changed = set_patterns(&mut tx, &repository, include, exclude).await?;
     // Maintainers decide which files of a repository the team finds.
@@ -154,21 +199,21 @@ async fn allows_private_network(
 async fn ensure_repository(
     tx: &mut Tx,
     ctx: &ProjectContext,
-    request: &IngestGit,
-    origin: Origin,
+    origin: &Origin,
+    requested: RequestedName<'_>,
 ) -> Result<Repository, Error> {
-    let owner = request.owner.as_ref().map_or(origin.owner.as_str(), RepositoryPart::as_str);
-    let name = request.name.as_ref().map_or(origin.name.as_str(), RepositoryPart::as_str);
+    let owner = requested.owner.map_or(origin.owner.as_str(), RepositoryPart::as_str);
+    let name = requested.name.map_or(origin.name.as_str(), RepositoryPart::as_str);
     let (project, location) = (ctx.project.id, origin.location.as_text());
-    if !request.relocate
-        && request.owner.is_none()
-        && request.name.is_none()
+    if !requested.relocate
+        && requested.owner.is_none()
+        && requested.name.is_none()
         && let Some(renamed) =
             repositories::find_renamed(tx, project, owner, name, &location).await?
     {
         return Ok(renamed);
     }
-    let repository = if request.relocate {
+    let repository = if requested.relocate {
         repositories::relocate(tx, project, owner, name, &location).await
     } else {
         repositories::ensure(tx, project, owner, name, &location).await

@@ -4,6 +4,7 @@ pub mod apply;
 mod cleanup;
 mod commit_prompts;
 mod fetch_pull_request_files;
+mod fetch_workspace;
 mod hygiene;
 mod index_repository;
 mod job;
@@ -25,11 +26,14 @@ use std::sync::Arc;
 use mc_chat::ChatModels;
 use mc_memory::prompts::night::NightSettings;
 use mc_store::Store;
+use mc_workspaces::fetch::FetchContext;
 use tokio_util::sync::CancellationToken;
 
 pub use cleanup::Cleanup;
 pub use commit_prompts::CommitPrompts;
 pub use fetch_pull_request_files::FetchPullRequestFiles;
+pub use fetch_workspace::FetchWorkspace;
+use fetch_workspace::FetchWorkspaceContext;
 pub use hygiene::{Embedding, RunHygieneTask, ScheduleHygiene, request_run};
 use index_repository::{IndexContext, RescueIndexRuns};
 pub use index_repository::{IndexRepository, IndexSettings};
@@ -117,4 +121,15 @@ pub fn indexing(
         .register::<IndexRepository>(index)
         .register::<RescueIndexRuns>(context.clone())
         .schedule(Schedule::new("30 * * * * *", RescueIndexRuns {}))
+}
+
+/// Adds the job kind that fetches workspaces. Only nodes that serve requests run it, since the node
+/// that fetches a workspace answers the requests for its files. `stop` interrupts a fetch, which
+/// starts again later.
+pub fn fetching_workspaces(
+    workers: WorkerPool,
+    fetch: FetchContext,
+    stop: &CancellationToken,
+) -> WorkerPool {
+    workers.register::<FetchWorkspace>(FetchWorkspaceContext { fetch, stop: stop.clone() })
 }

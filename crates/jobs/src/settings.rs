@@ -8,9 +8,9 @@ use mc_domain::HygieneTask;
 use crate::hygiene::SCHEDULES;
 use crate::job::BackgroundJob;
 use crate::{
-    Cleanup, CommitPrompts, FetchPullRequestFiles, IndexRepository, JudgeRecord, PostTaskComment,
-    ProcessDelivery, RescueIndexRuns, RunHygieneTask, ScheduleHygiene, ScheduleSyncs,
-    SyncIntegration,
+    Cleanup, CommitPrompts, FetchPullRequestFiles, FetchWorkspace, IndexRepository, JudgeRecord,
+    PostTaskComment, ProcessDelivery, RescueIndexRuns, RunHygieneTask, ScheduleHygiene,
+    ScheduleSyncs, SyncIntegration,
 };
 
 /// Highest concurrency of a kind on a node.
@@ -69,6 +69,7 @@ impl Default for JobSettings {
             (Cleanup::NAME, KindSettings::defaults::<Cleanup>()),
             (CommitPrompts::NAME, KindSettings::defaults::<CommitPrompts>()),
             (FetchPullRequestFiles::NAME, KindSettings::defaults::<FetchPullRequestFiles>()),
+            (FetchWorkspace::NAME, KindSettings::defaults::<FetchWorkspace>()),
             (IndexRepository::NAME, KindSettings::defaults::<IndexRepository>()),
             (JudgeRecord::NAME, KindSettings::defaults::<JudgeRecord>()),
             (PostTaskComment::NAME, KindSettings::defaults::<PostTaskComment>()),

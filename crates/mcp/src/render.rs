@@ -15,6 +15,7 @@ mod opened;
 mod rag;
 mod results;
 mod untrusted_block;
+mod workspaces;
 
 use std::fmt::Write;
 
@@ -29,6 +30,7 @@ pub use opened::{UNCONFIRMED, add_next, document, is_proposal, past_the_end, pie
 pub use rag::{index_run, matches};
 pub use results::results;
 pub use untrusted_block::structured;
+pub use workspaces::{inspection, workspace, workspace_file};
 
 use untrusted_block::Data;
 

@@ -9,6 +9,7 @@ mod own;
 mod rag_index_status;
 mod rag_search;
 mod recall;
+mod repository_fetch;
 mod responses;
 mod save;
 mod schemas;
@@ -19,6 +20,8 @@ mod spec;
 #[cfg(test)]
 mod tests;
 mod tool;
+mod workspace_inspector;
+mod workspace_read_file;
 
 use mc_domain::ProjectKey;
 use rmcp::model::JsonObject;
@@ -31,7 +34,7 @@ pub use spec::Handles;
 pub use tool::Tool;
 
 /// All tools, in the order of the list.
-pub static TOOLS: [Tool; 13] = [
+pub static TOOLS: [Tool; 16] = [
     Tool::new::<recall::Recall>(),
     Tool::new::<save::Save>(),
     Tool::new::<search::Search>(),
@@ -45,6 +48,9 @@ pub static TOOLS: [Tool; 13] = [
     Tool::new::<rag_search::RagSearchSimple>(),
     Tool::new::<rag_search::RagSearchGlobal>(),
     Tool::new::<rag_search::RagSearchSimpleGlobal>(),
+    Tool::new::<repository_fetch::RepositoryFetch>(),
+    Tool::new::<workspace_inspector::WorkspaceInspector>(),
+    Tool::new::<workspace_read_file::WorkspaceReadFile>(),
 ];
 
 /// Prefixes of the dotted names. Cursor replaces the dot by an underscore, so both spellings are

@@ -45,7 +45,7 @@ use rls::{
 
 pub use auth::{accounts, invitations, members, sessions};
 pub use error::{Error, Result, from_json};
-pub use ingest::{docs, files, ingest_runs, repositories};
+pub use ingest::{docs, files, ingest_runs, navigations, nodes, repositories, workspaces};
 pub use listener::Listener;
 pub use maintenance::{cleanup, consistency, exports, hygiene};
 pub use memory::{

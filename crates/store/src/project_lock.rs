@@ -15,6 +15,8 @@ pub(crate) enum ProjectPart {
     SgrSchemas = 2,
     /// The versions of its system prompt.
     Prompt = 3,
+    /// The space of its workspaces.
+    Workspaces = 4,
 }
 
 /// Locks a part of a project until the transaction ends. Statements after it see the changes of

@@ -2,8 +2,8 @@
 
 use chrono::{DateTime, Utc};
 use mc_domain::{
-    AuditAction, BundleId, IngestRunId, Policy, ProjectId, ProjectKey, QuarantineItemId, RecordId,
-    Role, UserId,
+    AuditAction, BundleId, IngestRunId, NavigationId, Policy, ProjectId, ProjectKey,
+    QuarantineItemId, RecordId, Role, UserId, WorkspaceId,
 };
 use mc_postgres::context_key::ContextKey;
 use serde_json::json;
@@ -151,6 +151,10 @@ pub enum ProjectResource {
     IngestRun(IngestRunId),
     /// A quarantine item; found only by principals who may decide about it.
     QuarantineItem(QuarantineItemId),
+    /// A workspace.
+    Workspace(WorkspaceId),
+    /// A navigation in a workspace.
+    Navigation(NavigationId),
 }
 
 /// Returns the project of an item, if the principal has a role on it.
@@ -159,25 +163,31 @@ pub async fn find_by_resource(
     principal: UserId,
     resource: ProjectResource,
 ) -> Result<Option<Project>> {
-    let (record, bundle, ingest, item) = match resource {
-        ProjectResource::Record(id) => (Some(id.0), None, None, None),
-        ProjectResource::Bundle(id) => (None, Some(id.0), None, None),
-        ProjectResource::IngestRun(id) => (None, None, Some(id.0), None),
-        ProjectResource::QuarantineItem(id) => (None, None, None, Some(id.0)),
+    let (kind, id) = match resource {
+        ProjectResource::Record(id) => ("record", id.0),
+        ProjectResource::Bundle(id) => ("bundle", id.0),
+        ProjectResource::IngestRun(id) => ("ingest_run", id.0),
+        ProjectResource::QuarantineItem(id) => ("quarantine_item", id.0),
+        ProjectResource::Workspace(id) => ("workspace", id.0),
+        ProjectResource::Navigation(id) => ("navigation", id.0),
     };
     let row = sqlx::query_as!(
         Row,
         r#"select id as "id!", key as "key!", name as "name!", created_at as "created_at!",
                   role::text as "role!", policy as "policy!", policy_version as "policy_version!"
-           from (select * from mc.find_project_of_record($1, $2)
-                 union all select * from mc.find_project_of_bundle($1, $3)
-                 union all select * from mc.find_project_of_ingest_run($1, $4)
-                 union all select * from mc.find_project_of_quarantine_item($1, $5)) as holding"#,
+           from (select * from mc.find_project_of_record($1, $2) where $3 = 'record'
+                 union all select * from mc.find_project_of_bundle($1, $2) where $3 = 'bundle'
+                 union all select * from mc.find_project_of_ingest_run($1, $2)
+                     where $3 = 'ingest_run'
+                 union all select * from mc.find_project_of_quarantine_item($1, $2)
+                     where $3 = 'quarantine_item'
+                 union all select * from mc.find_project_of_workspace($1, $2)
+                     where $3 = 'workspace'
+                 union all select * from mc.find_project_of_navigation($1, $2)
+                     where $3 = 'navigation') as holding"#,
         principal.0,
-        record,
-        bundle,
-        ingest,
-        item
+        id,
+        kind
     )
     .fetch_optional(&mut *store.for_user(principal).read().await?)
     .await?;

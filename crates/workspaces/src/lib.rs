@@ -1,13 +1,22 @@
 #![doc = include_str!("../README.md")]
 
+pub mod collector;
 pub mod edit;
 mod error;
+pub mod fetch;
 pub mod find;
 pub mod grep;
 pub mod inspect;
 pub mod list;
 pub mod navigation;
+pub mod open;
 pub mod path;
+pub mod reading;
+pub mod requests;
+mod service_error;
+mod settings;
 mod tree;
 
 pub use error::Error;
+pub use service_error::ServiceError;
+pub use settings::Settings;

@@ -42,6 +42,17 @@ pub struct History {
     pub max_megabytes: u32,
 }
 
+/// Workspaces.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Workspaces {
+    pub ttl_hours: u32,
+    pub max_per_user: u32,
+    pub max_project_megabytes: u64,
+    pub fetch_timeout_seconds: u32,
+    pub max_idle_minutes: u32,
+}
+
 /// Notifications to the URLs in policies.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -55,6 +66,7 @@ pub struct Notifications {
 pub struct Server {
     pub listen: SocketAddr,
     pub public_url: String,
+    pub node_url: String,
     pub allowed_hosts: Vec<String>,
     pub allowed_origins: Vec<String>,
     pub trusted_proxies: Vec<String>,
@@ -253,6 +265,9 @@ impl Metrics {
     }
 }
 
+/// Longest time of a fetch: its job has two hours.
+const MAX_FETCH_SECONDS: u32 = 7_000;
+
 impl TlsSection {
     /// Returns whether connections are encrypted.
     pub fn is_on(&self) -> bool {
@@ -278,6 +293,22 @@ impl RepositoryLimits {
             "ingest.repository has max_files {} and max_megabytes {}; set both to 1 or more",
             self.max_files,
             self.max_megabytes
+        );
+        Ok(())
+    }
+}
+
+impl Workspaces {
+    pub(super) fn check(&self) -> Result<()> {
+        let Self { ttl_hours, max_per_user, fetch_timeout_seconds, max_idle_minutes, .. } = self;
+        ensure!(
+            *ttl_hours > 0
+                && *max_per_user > 0
+                && self.max_project_megabytes > 0
+                && *max_idle_minutes > 0
+                && (1..=MAX_FETCH_SECONDS).contains(fetch_timeout_seconds),
+            "a number of workspaces is out of range; set fetch_timeout_seconds to 1 to \
+             {MAX_FETCH_SECONDS}, and the others to 1 or more"
         );
         Ok(())
     }

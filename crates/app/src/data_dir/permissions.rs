@@ -29,8 +29,10 @@ const ALL: u32 = 0o7777;
 /// Directory of the copies of repositories. If the service is root, git writes copies of https
 /// repositories as another user.
 const REPOSITORIES: &str = "repositories";
+/// Directory of workspaces. If the service is root, git and commands work in them as other users.
+pub const WORKSPACES: &str = "workspaces";
 /// Directories in which only the service and its git create files.
-const OWN: [&str; 3] = ["index", REPOSITORIES, HUB];
+const OWN: [&str; 4] = ["index", REPOSITORIES, WORKSPACES, HUB];
 /// Directories of the embedded PostgreSQL, whose content belongs to its own user. It checks that
 /// content itself.
 const EMBEDDED: [&str; 2] = [EMBEDDED_DIR, RESTORING_DIR];
@@ -58,10 +60,11 @@ pub fn of_data_dir(is_root: bool) -> u32 {
 }
 
 /// Returns the permissions that other users may have on a path below the data directory. If the
-/// service is root, git runs as another user, which passes through [`REPOSITORIES`] to its copies,
-/// and the service's group passes through the directory of PostgreSQL's user to the socket.
+/// service is root, git runs as another user, which passes through [`REPOSITORIES`] to its copies
+/// and through the directories of [`WORKSPACES`] to its clones, and the service's group passes through the directory of PostgreSQL's user to the socket.
 fn allowed(path: &Path, is_root: bool) -> u32 {
-    if path == Path::new(REPOSITORIES) {
+    let workspaces = Path::new(WORKSPACES);
+    if [Path::new(REPOSITORIES), workspaces].contains(&path) || path.parent() == Some(workspaces) {
         of_data_dir(is_root) & OTHERS
     } else if is_embedded(path.as_os_str()) {
         of_embedded(is_root) & OTHERS
@@ -104,13 +107,18 @@ pub fn give_to_service(dir: &Path) -> io::Result<()> {
                 let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC | links;
                 openat(&root, name, flags, Mode::empty())
                     .map_err(io::Error::from)
-                    .and_then(|directory| give(&directory, &former, name != REPOSITORIES))
+                    .and_then(|directory| give(&directory, &former, is_recursive(name)))
             }
             Err(error) => Err(error.into()),
         };
         given.map_err(|error| io::Error::new(error.kind(), format!("{name}: {error}")))?;
     }
     Ok(())
+}
+
+/// Returns whether everything in a directory belongs to the service, and not to git's users.
+fn is_recursive(name: &str) -> bool {
+    ![REPOSITORIES, WORKSPACES].contains(&name)
 }
 
 /// Gives a directory and the files in it to the service, and its directories if it is `recursive`.

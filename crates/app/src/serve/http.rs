@@ -11,6 +11,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio_util::sync::CancellationToken;
 
 use crate::config::Config;
+use crate::data_dir;
 
 /// Open files other than connections: those of the keyword index and the database's sockets.
 const OTHER_FILES: usize = 256;
@@ -31,6 +32,23 @@ pub fn settings(config: &Config) -> Result<ApiSettings> {
         metrics: config.metrics.access()?,
         rag: Arc::new(config.rag.clone()),
         ..ApiSettings::default()
+    })
+}
+
+/// Returns the settings of the workspaces of this node.
+pub fn workspaces(config: &Config) -> Result<mc_workspaces::Settings> {
+    let settings = &config.workspaces;
+    Ok(mc_workspaces::Settings {
+        node: data_dir::node(&config.data_dir)?.into(),
+        directory: config.data_dir.join(data_dir::permissions::WORKSPACES),
+        protected: config.protected_directories(),
+        allowed_private_hosts: config.ingest.hosts()?,
+        limits: config.ingest.repository.limits(),
+        fetch_timeout: Duration::from_secs(settings.fetch_timeout_seconds.into()),
+        ttl: Duration::from_hours(settings.ttl_hours.into()),
+        max_per_user: settings.max_per_user,
+        max_project_bytes: settings.max_project_megabytes << 20,
+        max_idle: Duration::from_mins(settings.max_idle_minutes.into()),
     })
 }
 

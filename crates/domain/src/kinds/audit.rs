@@ -47,6 +47,10 @@ vocabularies! {
         IngestRunRequested = "ingest_run.requested",
         /// An index run was cancelled.
         IngestRunCancelled = "ingest_run.cancelled",
+        /// A workspace was created; `details` has its repository or directory.
+        WorkspaceCreated = "workspace.created",
+        /// A workspace was deleted by a user.
+        WorkspaceDeleted = "workspace.deleted",
         /// A repository got another name; `details` has both.
         RepositoryRenamed = "repository.renamed",
         /// A repository got another location; `details` has both.

@@ -1,0 +1,143 @@
+//! Requests for the files of a workspace reach the node that has them.
+//!
+//! A workspace is on one node. Another node that gets a request for its files sends the request on,
+//! with the caller's credential, and returns the response unchanged. It never sends on a request
+//! that another node has sent on.
+
+use std::sync::LazyLock;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::extract::{FromRequestParts as _, MatchedPath, Request, State};
+use axum::middleware::Next;
+use axum::response::{IntoResponse as _, Response};
+use http::{HeaderMap, HeaderName, HeaderValue, header};
+use mc_domain::{NavigationId, WorkspaceId};
+use mc_store::navigations;
+use mc_store::nodes::{self, Node};
+use mc_store::projects::{self, ProjectResource};
+
+use crate::ApiState;
+use crate::authenticate::Principal;
+use crate::problem::Problem;
+
+/// Header with the id of the node that sends on a request.
+const FORWARDED_BY: HeaderName = HeaderName::from_static("memory-copilot-forwarded-by");
+/// Start of the routes of one workspace. What is below them needs its files.
+const WORKSPACE: &str = "/workspaces/{id}/";
+/// Start of the routes of one navigation.
+const NAVIGATION: &str = "/navigations/{id}/";
+/// Maximum size of a request that is sent on; bodies have been limited before.
+const MAX_BODY: usize = usize::MAX;
+/// Headers of a connection, which the other one has its own of.
+const OF_CONNECTION: [HeaderName; 8] = [
+    header::HOST,
+    header::CONNECTION,
+    header::CONTENT_LENGTH,
+    header::TRANSFER_ENCODING,
+    header::TE,
+    header::TRAILER,
+    header::UPGRADE,
+    header::EXPECT,
+];
+
+static CLIENT: LazyLock<Result<reqwest::Client, String>> = LazyLock::new(|| {
+    reqwest::Client::builder()
+        .redirect(reqwest::redirect::Policy::none())
+        .connect_timeout(Duration::from_secs(5))
+        .no_proxy()
+        .build()
+        .map_err(|error| error.to_string())
+});
+
+/// Sends a request for the files of a workspace of another node on to that node.
+pub async fn forward(State(api): State<ApiState>, request: Request, next: Next) -> Response {
+    let (mut parts, body) = request.into_parts();
+    let node = match node_of(&api, &mut parts).await {
+        Ok(Some(node)) => node,
+        Ok(None) => return next.run(Request::from_parts(parts, body)).await,
+        Err(problem) => return problem.into_response(),
+    };
+    send(&api, &node, Request::from_parts(parts, body)).await.unwrap_or_else(|error| {
+        tracing::warn!(node.name = node.name, error, "a node did not answer");
+        let detail = format!("the node {} has the files and did not answer", node.name);
+        let hint = "try again; if it stays away, fetch the repository into another workspace";
+        Problem::unavailable(detail).hint(hint).into_response()
+    })
+}
+
+/// Returns the other node to which a request is sent on. All errors of the request are those of its
+/// handler.
+async fn node_of(
+    api: &ApiState,
+    parts: &mut http::request::Parts,
+) -> Result<Option<Node>, Problem> {
+    let route = parts.extensions.get::<MatchedPath>().map_or("", MatchedPath::as_str);
+    let is_navigation = route.starts_with(NAVIGATION);
+    if !(is_navigation || route.starts_with(WORKSPACE)) || parts.headers.contains_key(FORWARDED_BY)
+    {
+        return Ok(None);
+    }
+    let id = parts.uri.path().split('/').nth(2).unwrap_or_default().to_owned();
+    let Ok(caller) = Principal::from_request_parts(parts, api).await else { return Ok(None) };
+    let workspace = if is_navigation {
+        let Ok(id) = id.parse::<NavigationId>() else { return Ok(None) };
+        workspace_of(api, &caller, id).await?
+    } else {
+        id.parse::<WorkspaceId>().ok()
+    };
+    let Some(workspace) = workspace else { return Ok(None) };
+    let resource = ProjectResource::Workspace(workspace);
+    let project = projects::find_by_resource(&api.store, caller.user, resource).await?;
+    let Some(project) = project else { return Ok(None) };
+    let store = api.store.for_project(caller.user, project.id);
+    let node = nodes::of_workspace(&store, workspace).await?;
+    let is_other = |node: &Node| {
+        node.id != api.settings.workspaces.node && node.is_alive && !node.url.is_empty()
+    };
+    Ok(node.filter(is_other))
+}
+
+async fn workspace_of(
+    api: &ApiState,
+    caller: &Principal,
+    id: NavigationId,
+) -> Result<Option<WorkspaceId>, Problem> {
+    let resource = ProjectResource::Navigation(id);
+    let project = projects::find_by_resource(&api.store, caller.user, resource).await?;
+    let Some(project) = project else { return Ok(None) };
+    let store = api.store.for_project(caller.user, project.id);
+    let found = navigations::find(&store, id, api.settings.workspaces.max_idle).await?;
+    Ok(found.map(|navigation| navigation.workspace))
+}
+
+async fn send(api: &ApiState, node: &Node, request: Request) -> Result<Response, String> {
+    let client = CLIENT.as_ref().map_err(String::clone)?;
+    let (parts, body) = request.into_parts();
+    let path = parts.uri.path_and_query().map_or("/", |path| path.as_str());
+    let url = format!("{}{path}", node.url.trim_end_matches('/'));
+    let body = axum::body::to_bytes(body, MAX_BODY).await.map_err(|error| error.to_string())?;
+    let mut headers = without_connection(parts.headers);
+    let own = HeaderValue::from_str(&api.settings.workspaces.node.to_string());
+    headers.insert(FORWARDED_BY, own.map_err(|error| error.to_string())?);
+    let sent = client
+        .request(parts.method, url)
+        .headers(headers)
+        .timeout(api.settings.request_timeout)
+        .body(body)
+        .send()
+        .await
+        .map_err(|error| error.without_url().to_string())?;
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = sent.status();
+    *response.headers_mut() = without_connection(sent.headers().clone());
+    *response.body_mut() = Body::from_stream(sent.bytes_stream());
+    Ok(response)
+}
+
+fn without_connection(mut headers: HeaderMap) -> HeaderMap {
+    for name in OF_CONNECTION {
+        headers.remove(name);
+    }
+    headers
+}

@@ -1,0 +1,136 @@
+//! Attempts to fetch a workspace.
+
+use mc_domain::{IngestRunId, NodeId, WorkspaceId};
+
+use crate::repositories::{self, Repository};
+use crate::{Result, Store, Tx};
+
+/// What to fetch.
+#[derive(Debug)]
+pub struct FetchTarget {
+    /// The repository.
+    pub repository: Repository,
+    /// Branch, tag or commit; empty for the default branch.
+    pub requested_ref: String,
+    /// Whether only the newest commit is fetched.
+    pub is_shallow: bool,
+}
+
+/// The result of a fetch.
+#[derive(Debug, Clone, Copy)]
+pub struct Fetch<'a> {
+    /// Fetched ref; empty if the host names no default branch.
+    pub git_ref: &'a str,
+    /// Fetched commit; empty for an empty repository.
+    pub commit: &'a str,
+    /// Bytes on the disk.
+    pub size_bytes: i64,
+    /// The index run of the commit.
+    pub ingest_run: IngestRunId,
+}
+
+/// Starts an attempt to fetch a workspace to a node. `attempt` is a name used once; a former
+/// attempt loses the workspace. Returns `None` if there is nothing to fetch: it was deleted, has
+/// its files, or its repository is gone.
+pub async fn begin(
+    store: &Store,
+    id: WorkspaceId,
+    node: NodeId,
+    attempt: &str,
+) -> Result<Option<FetchTarget>> {
+    let row = sqlx::query!(
+        "update workspaces set state = 'fetching', node_id = $2, attempt = $3,
+             fetch_started_at = now()
+         where id = $1 and kind = 'clone' and state in ('queued', 'fetching')
+             and repository_id is not null
+         returning repository_id, requested_ref, is_shallow",
+        id.0,
+        node.0,
+        attempt
+    )
+    .fetch_optional(&mut *store.plain().await?)
+    .await?;
+    let Some(row) = row else { return Ok(None) };
+    let Some(repository) = row.repository_id else { return Ok(None) };
+    let repository = repositories::by_id(store, repository.into()).await?;
+    Ok(repository.map(|repository| FetchTarget {
+        repository,
+        requested_ref: row.requested_ref,
+        is_shallow: row.is_shallow,
+    }))
+}
+
+/// Stores that an attempt has fetched the files. Returns `false` if another attempt has the
+/// workspace, or if it was deleted.
+pub async fn succeed(
+    tx: &mut Tx,
+    id: WorkspaceId,
+    attempt: &str,
+    fetch: Fetch<'_>,
+) -> Result<bool> {
+    tx.has_changed(sqlx::query!(
+        "update workspaces set state = 'ready', attempt = null, git_ref = $3, commit_id = $4,
+             size_bytes = $5, ingest_run_id = $6, last_error = null, fetched_at = now(),
+             used_at = now()
+         where id = $1 and attempt = $2 and state = 'fetching'",
+        id.0,
+        attempt,
+        fetch.git_ref,
+        fetch.commit,
+        fetch.size_bytes,
+        fetch.ingest_run.0
+    ))
+    .await
+}
+
+/// Stores the error of an attempt, masked. The workspace waits for the next attempt of its job, or
+/// fails if `is_final`. If the job has no attempt left, [`fail_abandoned`] fails it.
+pub async fn fail(
+    store: &Store,
+    id: WorkspaceId,
+    attempt: &str,
+    message: &str,
+    is_final: bool,
+) -> Result<()> {
+    let message = mc_sanitizer::mask(message).text.into_string();
+    sqlx::query!(
+        "update workspaces set state = case when $4 then 'failed' else 'queued' end,
+             attempt = null, last_error = jsonb_build_object('message', $3::text, 'at', now())
+         where id = $1 and attempt = $2 and state = 'fetching'",
+        id.0,
+        attempt,
+        message,
+        is_final
+    )
+    .execute(&mut *store.plain().await?)
+    .await?;
+    Ok(())
+}
+
+/// Returns a workspace to the queue because its node stops.
+pub async fn release(store: &Store, id: WorkspaceId, attempt: &str) -> Result<()> {
+    sqlx::query!(
+        "update workspaces set state = 'queued', attempt = null
+         where id = $1 and attempt = $2 and state = 'fetching'",
+        id.0,
+        attempt
+    )
+    .execute(&mut *store.plain().await?)
+    .await?;
+    Ok(())
+}
+
+/// Fails the workspaces whose job was discarded or deleted. Returns their number.
+pub async fn fail_abandoned(store: &Store) -> Result<u64> {
+    let failed = sqlx::query!(
+        "update workspaces set state = 'failed', attempt = null,
+             last_error = coalesce(last_error, jsonb_build_object(
+                 'message', 'the job was discarded or deleted; fetch the repository again',
+                 'at', now()))
+         where state in ('queued', 'fetching') and job_id is not null
+             and not mc.is_job_active(job_id)"
+    )
+    .execute(&mut *store.plain().await?)
+    .await?;
+    Ok(failed.rows_affected())
+}

@@ -1,0 +1,180 @@
+//! Fetching a repository into a workspace, on the node that becomes its own.
+
+use std::fs::{DirBuilder, Permissions, set_permissions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
+use std::path::Path;
+use std::sync::Arc;
+
+use mc_connectors::ConnectorRegistry;
+use mc_domain::{Classified as _, ErrorKind, ProjectId, WorkspaceId};
+use mc_files::Root;
+use mc_git::{CloneRequest, Credential, Depth, Location, NetworkAccess, Origin};
+use mc_privileges::{is_root, raise_privileges};
+use mc_store::repositories::Repository;
+use mc_store::workspaces::{self, Fetch, FetchTarget};
+use mc_store::{Store, ingest_runs, integrations};
+use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
+
+use crate::{ServiceError, Settings};
+
+/// Dependencies of fetches.
+#[derive(Debug, Clone)]
+pub struct FetchContext {
+    /// The database, with access to every project.
+    pub store: Store,
+    /// Settings of the node.
+    pub settings: Arc<Settings>,
+    /// The connectors whose credentials open private repositories.
+    pub connectors: Arc<ConnectorRegistry>,
+}
+
+/// Outcome of [`execute`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FetchOutcome {
+    /// Nothing remains to do: it is fetched, was deleted, or another node fetches it.
+    Done,
+    /// The node stops; a later attempt starts again.
+    Stopped,
+    /// The attempt failed with this error, and another one may succeed.
+    Retry(String),
+}
+
+/// Fetches a workspace, and enqueues an index run of its repository. Fails only if the outcome
+/// can't be stored.
+pub async fn execute(
+    ctx: &FetchContext,
+    id: WorkspaceId,
+    stop: &CancellationToken,
+) -> Result<FetchOutcome, mc_store::Error> {
+    let FetchContext { store, settings, .. } = ctx;
+    // Unique for each attempt, so that one that was presumed dead can't store its outcome.
+    let attempt = Uuid::now_v7().to_string();
+    let Some(target) = workspaces::begin(store, id, settings.node, &attempt).await? else {
+        return Ok(FetchOutcome::Done);
+    };
+    let error = match fetch(ctx, id, &attempt, &target, stop).await {
+        Ok(()) => return Ok(FetchOutcome::Done),
+        Err(_) if stop.is_cancelled() => {
+            workspaces::release(store, id, &attempt).await?;
+            return Ok(FetchOutcome::Stopped);
+        }
+        Err(error) => error,
+    };
+    let kind = error.kind();
+    let is_final = !(kind.is_transient() || kind == ErrorKind::Internal);
+    let message = error.to_string();
+    tracing::warn!(workspace.id = %id, is_final, ?error, "a repository could not be fetched");
+    workspaces::fail(store, id, &attempt, &message, is_final).await?;
+    Ok(if is_final { FetchOutcome::Done } else { FetchOutcome::Retry(message) })
+}
+
+async fn fetch(
+    ctx: &FetchContext,
+    id: WorkspaceId,
+    attempt: &str,
+    target: &FetchTarget,
+    stop: &CancellationToken,
+) -> Result<(), ServiceError> {
+    let FetchContext { store, settings, .. } = ctx;
+    let FetchTarget { repository, requested_ref, is_shallow } = target;
+    let origin = mc_git::parse(&repository.location)?;
+    let directory = settings.directory_of(id);
+    // An earlier attempt may have ended between the clone and the row.
+    delete_directory(&directory).map_err(|error| io_error(&directory, error))?;
+    create_directory(&directory).map_err(|error| io_error(&directory, error))?;
+    let access = if repository.allows_private_network {
+        NetworkAccess::Anywhere
+    } else {
+        NetworkAccess::Public(&settings.allowed_private_hosts)
+    };
+    let request = CloneRequest {
+        origin: &origin,
+        requested_ref,
+        depth: if *is_shallow { Depth::Shallow } else { Depth::Full },
+        access,
+        protected: &settings.protected,
+        credential: credential(ctx, repository, &origin).await?,
+        limits: settings.limits,
+        time: settings.fetch_timeout,
+    };
+    let cloned = mc_git::clone(&directory, request, stop).await?;
+    let size_bytes = size(&directory);
+    let mut tx = store.begin().await?;
+    let run = ingest_runs::enqueue(&mut tx, repository, requested_ref).await?;
+    let fetch =
+        Fetch { git_ref: &cloned.git_ref, commit: &cloned.commit, size_bytes, ingest_run: run.id };
+    // Otherwise another attempt has the workspace, or it was deleted.
+    if workspaces::succeed(&mut tx, id, attempt, fetch).await? {
+        tx.commit().await?;
+        tracing::info!(workspace.id = %id, git.commit = cloned.commit, size_bytes, "fetched");
+    }
+    Ok(())
+}
+
+/// Returns the credential of an integration of the project with this repository. Another connector
+/// gives none: maintainers decide which private repositories their project reads.
+async fn credential(
+    ctx: &FetchContext,
+    repository: &Repository,
+    origin: &Origin,
+) -> Result<Option<Credential>, mc_store::Error> {
+    let Location::Url(url) = &origin.location else { return Ok(None) };
+    let path = url.path().trim_matches('/');
+    let resource = path.strip_suffix(".git").unwrap_or(path);
+    for found in list_integrations(ctx, repository.project_id).await? {
+        if found.is_paused || !found.resource.eq_ignore_ascii_case(resource) {
+            continue;
+        }
+        let Some(project) = integrations::project_of(&ctx.store, found.id).await? else { continue };
+        let connector = ctx.connectors.find(&found.connector, &project);
+        if let Some(found) = connector.and_then(|connector| connector.git_credential(url)) {
+            return Ok(Some(Credential { user: found.user, secret: found.token }));
+        }
+    }
+    Ok(None)
+}
+
+async fn list_integrations(
+    ctx: &FetchContext,
+    project: ProjectId,
+) -> Result<Vec<mc_contract::operations::integration::Integration>, mc_store::Error> {
+    if ctx.connectors.all().next().is_none() {
+        return Ok(Vec::new());
+    }
+    integrations::list(&ctx.store, project).await
+}
+
+/// Creates the directory of a clone, which belongs to the service's user. If the service is root,
+/// git runs as another user, which passes through it to its files.
+fn create_directory(directory: &Path) -> io::Result<()> {
+    let mode = if is_root() { 0o711 } else { 0o700 };
+    DirBuilder::new().recursive(true).mode(mode).create(directory)?;
+    // The umask may have taken bits.
+    for each in [directory.parent(), Some(directory)].into_iter().flatten() {
+        set_permissions(each, Permissions::from_mode(mode))?;
+    }
+    Ok(())
+}
+
+/// Deletes the directory of a clone, if it exists.
+pub(crate) fn delete_directory(directory: &Path) -> io::Result<()> {
+    // Its content belongs to the user of git.
+    let _raised = raise_privileges();
+    match std::fs::remove_dir_all(directory) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// Returns what a clone takes on the disk, in bytes; 0 if it can't be read.
+pub(crate) fn size(directory: &Path) -> i64 {
+    let _raised = raise_privileges();
+    let usage = Root::open(directory).ok().and_then(|root| root.usage("").ok());
+    usage.and_then(|usage| i64::try_from(usage.bytes).ok()).unwrap_or(0)
+}
+
+fn io_error(path: &Path, error: io::Error) -> ServiceError {
+    ServiceError::Directory { path: path.display().to_string(), error }
+}
