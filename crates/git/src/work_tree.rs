@@ -106,6 +106,11 @@ impl WorkTree {
         self.git.user()
     }
 
+    /// Returns whether it is the tree of a clone, in which git's own directory is not.
+    pub fn is_of_clone(&self) -> bool {
+        self.is_of_clone
+    }
+
     /// Opens the tree, to list, read and write files.
     pub fn root(&self) -> Result<Root, Error> {
         if !self.is_of_clone {

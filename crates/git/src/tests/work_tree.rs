@@ -58,7 +58,7 @@ impl Fixture {
     }
 
     async fn status(&self) -> String {
-        text_of(self.clone.status(10_000, &self.cancel).await)
+        text_of(self.clone.status(&[], 10_000, &self.cancel).await)
     }
 
     async fn diff(&self, diff: Diff<'_>) -> String {
@@ -95,16 +95,16 @@ async fn changes_are_shown_staged_and_committed() {
     let shown = text_of(tree.log(log, 10_000, cancel).await);
     assert!(shown.contains("Author: Ann x <ann@example.org>\n"), "{shown}");
     assert!(shown.contains("Add b") && shown.contains("lib/é b.txt"), "{shown}");
-    let shown = text_of(tree.show(&commit, None, 10_000, cancel).await);
+    let shown = text_of(tree.show(&commit, &[], 10_000, cancel).await);
     assert!(shown.contains("+three"), "{shown}");
-    let old = text_of(tree.show(&before, Some("lib/a.txt"), 10_000, cancel).await);
+    let old = text_of(tree.show_file(&before, "lib/a.txt", 10_000, cancel).await);
     assert_eq!(old, "two");
     let blame = Blame { path: "lib/a.txt", revision: Some(&before), lines: None };
     assert!(text_of(tree.blame(blame, 10_000, cancel).await).contains("two"));
     // A file of the name of a revision makes no argument ambiguous.
     fixture.write("HEAD", "text\n");
     assert!(text_of(tree.log(log, 10_000, cancel).await).contains("Add b"));
-    let blame = Blame { path: "lib/a.txt", revision: None, lines: Some((1, 1)) };
+    let blame = Blame { path: "lib/a.txt", revision: None, lines: Some((1, None)) };
     let blame = text_of(tree.blame(blame, 10_000, cancel).await);
     assert!(blame.contains("Ann x") && blame.contains("three"), "{blame}");
     let between = Diff { from: Some(&before), to: Some("HEAD"), ..Diff::default() };
@@ -117,19 +117,19 @@ async fn changes_are_stashed_and_restored() {
     let (tree, cancel) = (&fixture.clone, &fixture.cancel);
     fixture.write("lib/a.txt", "three\n");
     fixture.write("new.txt", "new\n");
-    assert!(tree.stash("work\nmore", &AUTHOR(), cancel).await.expect("stashed"));
-    assert!(!tree.stash("nothing", &AUTHOR(), cancel).await.expect("no changes"));
+    assert!(tree.stash("work\nmore", &[], &AUTHOR(), cancel).await.expect("stashed"));
+    assert!(!tree.stash("nothing", &[], &AUTHOR(), cancel).await.expect("no changes"));
     assert_eq!(fixture.read("lib/a.txt"), "two");
     let stashes = text_of(tree.stashes(1_000, cancel).await);
     assert!(stashes.contains("stash@{0}: On") && stashes.contains("work"), "{stashes}");
-    let shown = text_of(tree.show("stash@{0}", None, 10_000, cancel).await);
+    let shown = text_of(tree.show("stash@{0}", &[], 10_000, cancel).await);
     assert!(shown.contains("+three"), "{shown}");
-    tree.unstash(&AUTHOR(), cancel).await.expect("applied");
+    tree.unstash(&[], &AUTHOR(), cancel).await.expect("applied");
     assert_eq!(
         (fixture.read("lib/a.txt"), fixture.read("new.txt")),
         ("three\n".into(), "new\n".into())
     );
-    tree.unstash(&AUTHOR(), cancel).await.expect_err("no entry");
+    tree.unstash(&[], &AUTHOR(), cancel).await.expect_err("no entry");
 
     assert_eq!(tree.restore(None, &["lib"], cancel).await.expect("restored"), 1);
     assert_eq!(fixture.read("lib/a.txt"), "two");
@@ -137,6 +137,35 @@ async fn changes_are_stashed_and_restored() {
     assert_eq!(fixture.read("lib/a.txt"), "one");
     let none = tree.restore(None, &["no/such"], cancel).await.expect_err("no file");
     assert!(none.to_string().contains("there is no file at no/such"), "{none}");
+}
+
+#[tokio::test]
+async fn paths_limit_what_is_shown_and_stashed() {
+    let fixture = Fixture::new().await;
+    let (tree, cancel) = (&fixture.clone, &fixture.cancel);
+    for path in ["lib/a.txt", "lib/new.txt", "library.txt"] {
+        fixture.write(path, "three\n");
+    }
+    let status = text_of(tree.status(&["lib"], 10_000, cancel).await);
+    assert!(status.contains("lib/new.txt") && !status.contains("library.txt"), "{status}");
+    let shown = text_of(tree.show("HEAD", &["library.txt"], 10_000, cancel).await);
+    assert!(shown.contains("Author:") && !shown.contains("lib/a.txt"), "{shown}");
+
+    tree.add(&["library.txt"], cancel).await.expect("staged");
+    let staged = tree.stash("lib", &["lib"], &AUTHOR(), cancel).await.expect_err("other files");
+    assert!(staged.to_string().contains("library.txt is staged and not in lib"), "{staged}");
+    tree.commit("Add a library", &AUTHOR(), cancel).await.expect("a commit");
+    fixture.write("library.txt", "four\n");
+    assert!(tree.stash("lib", &["lib"], &AUTHOR(), cancel).await.expect("stashed"));
+    assert_eq!(fixture.read("library.txt"), "four\n");
+    assert!(fixture.status().await.ends_with(" M library.txt\n"));
+    let other = tree.unstash(&["library.txt"], &AUTHOR(), cancel).await.expect_err("not in it");
+    assert!(other.to_string().contains("has lib/"), "{other}");
+    tree.unstash(&["lib"], &AUTHOR(), cancel).await.expect("applied");
+    assert_eq!(fixture.read("lib/new.txt"), "three\n");
+    tree.restore(Some("HEAD"), &["lib/a.txt"], cancel).await.expect("restored");
+    tree.root().expect("a tree").remove("lib/new.txt").expect("deleted");
+    assert!(!tree.stash("none", &["lib"], &AUTHOR(), cancel).await.expect("no changes"));
 }
 
 #[tokio::test]
@@ -174,14 +203,14 @@ async fn arguments_are_neither_options_nor_paths_to_the_outside() {
     for path in ["..", "../x", "/etc/passwd", ".git/config", "a/../../x", "a\0b", ".GIT/x", ""] {
         tree.add(&[path], cancel).await.expect_err(path);
         tree.restore(None, &[path], cancel).await.expect_err(path);
-        tree.show("HEAD", Some(path), 100, cancel).await.expect_err(path);
+        tree.show_file("HEAD", path, 100, cancel).await.expect_err(path);
         tree.blame(Blame { path, revision: None, lines: None }, 100, cancel).await.expect_err(path);
         tree.diff(Diff { paths: &[path], ..Diff::default() }, 100, cancel).await.expect_err(path);
     }
     let written = tree.path().join("written");
     let option = format!("--output={}", written.display());
     for revision in [option.as_str(), "-p", "--no-index", "HEAD:lib", "@{u}", "a..b"] {
-        tree.show(revision, None, 100, cancel).await.expect_err(revision);
+        tree.show(revision, &[], 100, cancel).await.expect_err(revision);
         let diff = Diff { from: Some(revision), ..Diff::default() };
         tree.diff(diff, 100, cancel).await.expect_err(revision);
         let log = Log { revision: Some(revision), max_count: 1, paths: &[] };
@@ -192,7 +221,7 @@ async fn arguments_are_neither_options_nor_paths_to_the_outside() {
     fixture.write("--output=x", "text\n");
     assert_eq!(tree.add(&["--output=x"], cancel).await.expect("staged"), 1);
     assert!(!written.exists());
-    let unknown = tree.show("no-such-branch", None, 100, cancel).await.expect_err("unknown");
+    let unknown = tree.show("no-such-branch", &[], 100, cancel).await.expect_err("unknown");
     assert!(matches!(unknown, Error::Rejected(_)), "{unknown}");
 }
 
@@ -265,12 +294,12 @@ async fn no_program_of_a_checkout_runs() {
     let cancel = CancellationToken::new();
     let protected = ProtectedDirectories::default();
     let tree = WorkTree::in_place(path, &protected, &cancel).await.expect("a checkout");
-    let status = text_of(tree.status(10_000, &cancel).await);
+    let status = text_of(tree.status(&[], 10_000, &cancel).await);
     assert!(status.contains(" M lib/a.txt"), "{status}");
     assert!(text_of(tree.diff(Diff::default(), 10_000, &cancel).await).contains("+three"));
     let log = Log { max_count: 3, ..Log::default() };
     text_of(tree.log(log, 10_000, &cancel).await);
-    text_of(tree.show("HEAD", None, 10_000, &cancel).await);
+    text_of(tree.show("HEAD", &[], 10_000, &cancel).await);
     let blame = Blame { path: "lib/a.txt", revision: None, lines: None };
     text_of(tree.blame(blame, 10_000, &cancel).await);
     tree.add(&[], &cancel).await.expect("staged");
@@ -281,11 +310,11 @@ async fn no_program_of_a_checkout_runs() {
     tree.commit("lines", &AUTHOR(), &cancel).await.expect("a commit");
     // The entry of the stash is merged with a commit after it.
     fs::write(path.join("lib/a.txt"), lines.replace('a', "first")).expect("file");
-    tree.stash("first", &AUTHOR(), &cancel).await.expect("stashed");
+    tree.stash("first", &[], &AUTHOR(), &cancel).await.expect("stashed");
     fs::write(path.join("lib/a.txt"), lines.replace('f', "last")).expect("file");
     tree.add(&["lib"], &cancel).await.expect("staged");
     tree.commit("last", &AUTHOR(), &cancel).await.expect("a commit");
-    tree.unstash(&AUTHOR(), &cancel).await.expect("merged");
+    tree.unstash(&[], &AUTHOR(), &cancel).await.expect("merged");
     let merged = fs::read_to_string(path.join("lib/a.txt")).expect("a file");
     assert!(merged.starts_with("first\n") && merged.ends_with("last\n"), "{merged}");
     tree.restore(Some("HEAD~2"), &["lib"], &cancel).await.expect("restored");
@@ -380,7 +409,7 @@ async fn no_git_runs_in_a_nested_repository() {
     fixture.status().await;
     fixture.diff(Diff::default()).await;
     tree.add(&[], cancel).await.expect("staged");
-    let refused = tree.stash("work", &AUTHOR(), cancel).await.expect_err("a submodule");
+    let refused = tree.stash("work", &[], &AUTHOR(), cancel).await.expect_err("a submodule");
     assert!(refused.to_string().contains("submodules"), "{refused}");
     assert!(!marker.path().join("ran").exists(), "a program of the nested repository ran");
 }
@@ -390,11 +419,11 @@ async fn conflict_of_the_stash_names_its_files() {
     let fixture = Fixture::new().await;
     let (tree, cancel) = (&fixture.clone, &fixture.cancel);
     fixture.write("lib/a.txt", "three\n");
-    tree.stash("three", &AUTHOR(), cancel).await.expect("stashed");
+    tree.stash("three", &[], &AUTHOR(), cancel).await.expect("stashed");
     fixture.write("lib/a.txt", "four\n");
     tree.add(&[], cancel).await.expect("staged");
     tree.commit("four", &AUTHOR(), cancel).await.expect("a commit");
-    let conflict = tree.unstash(&AUTHOR(), cancel).await.expect_err("a conflict");
+    let conflict = tree.unstash(&[], &AUTHOR(), cancel).await.expect_err("a conflict");
     assert!(conflict.to_string().contains("conflicts with lib/a.txt"), "{conflict}");
     let unmerged = tree.restore(None, &["lib"], cancel).await.expect_err("three versions");
     assert!(unmerged.to_string().contains("conflict"), "{unmerged}");

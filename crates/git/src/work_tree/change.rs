@@ -121,7 +121,7 @@ impl WorkTree {
     }
 
     /// Returns the changed files of these paths.
-    async fn changed(
+    pub(super) async fn changed(
         &self,
         paths: &[&str],
         cancel: &CancellationToken,

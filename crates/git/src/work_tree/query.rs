@@ -81,22 +81,23 @@ pub struct Blame<'a> {
     pub path: &'a str,
     /// Commit of the file; `None` for the file of the tree.
     pub revision: Option<&'a str>,
-    /// First and last line, from 1; all lines if `None`.
-    pub lines: Option<(u32, u32)>,
+    /// First and last line, from 1; all lines if `None`, and without a last line, those to the end.
+    pub lines: Option<(u32, Option<u32>)>,
 }
 
 impl WorkTree {
     /// Returns the branch, and the changed and untracked files, one a line, as `git status --short
-    /// --branch` does.
+    /// --branch` does. All files are shown if `paths` is empty.
     pub async fn status(
         &self,
+        paths: &[&str],
         max_bytes: usize,
         cancel: &CancellationToken,
     ) -> Result<Text, Error> {
         let status = "status --short --branch --no-ahead-behind --ignore-submodules=all \
                       --untracked-files=all --no-renames";
         let arguments: Vec<&str> = status.split_whitespace().collect();
-        self.text(&arguments, &[], max_bytes, cancel).await
+        self.text(&arguments, paths, max_bytes, cancel).await
     }
 
     /// Returns differences as a unified diff.
@@ -144,24 +145,36 @@ impl WorkTree {
         self.text(&arguments, log.paths, max_bytes, cancel).await
     }
 
-    /// Returns a commit with its changes or, with a path, the file in that commit.
+    /// Returns a commit with its changes of these files and directories; of all if `paths` is
+    /// empty.
     pub async fn show(
         &self,
         revision: &str,
-        path: Option<&str>,
+        paths: &[&str],
         max_bytes: usize,
         cancel: &CancellationToken,
     ) -> Result<Text, Error> {
         check_revision(revision)?;
-        if let Some(path) = path {
-            check_path(path)?;
-            let file = format!("{revision}:{path}");
-            return self.text(&["cat-file", "blob", &file], &[], max_bytes, cancel).await;
-        }
         let mut arguments = vec!["show", FORMAT, "--no-decorate", "--no-mailmap", "--no-notes"];
+        // Otherwise, a commit that changes none of these files would not be shown at all.
+        arguments.push("--sparse");
         arguments.extend(DIFF);
         arguments.extend(["--date=iso-strict", "--end-of-options", revision]);
-        self.text(&arguments, &[], max_bytes, cancel).await
+        self.text(&arguments, paths, max_bytes, cancel).await
+    }
+
+    /// Returns a file in a commit.
+    pub async fn show_file(
+        &self,
+        revision: &str,
+        path: &str,
+        max_bytes: usize,
+        cancel: &CancellationToken,
+    ) -> Result<Text, Error> {
+        check_revision(revision)?;
+        check_path(path)?;
+        let file = format!("{revision}:{path}");
+        self.text(&["cat-file", "blob", &file], &[], max_bytes, cancel).await
     }
 
     /// Returns the lines of a file, each with its last commit, author and date.
@@ -172,7 +185,9 @@ impl WorkTree {
         cancel: &CancellationToken,
     ) -> Result<Text, Error> {
         check_path(blame.path)?;
-        let lines = blame.lines.map(|(first, last)| format!("-L{first},{last}"));
+        let lines = blame.lines.map(|(first, last)| {
+            format!("-L{first},{}", last.map(|last| last.to_string()).unwrap_or_default())
+        });
         let mut arguments = vec!["blame", "--no-textconv", "--date=short"];
         arguments.extend(lines.as_deref());
         let Some(revision) = blame.revision else {
