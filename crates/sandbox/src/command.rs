@@ -67,6 +67,15 @@ impl Directory {
         Self { handle: Arc::new(handle), target: target.into(), access }
     }
 
+    /// Returns whether the directory can't be mounted after another one.
+    fn conflicts_with(&self, other: &Self) -> bool {
+        let is_inside = self.target.starts_with(&other.target) && self.target != other.target;
+        let opens_a_part =
+            is_inside && other.access == Access::ReadOnly && self.access == Access::Writable;
+        let overlaps = is_inside || other.target.starts_with(&self.target);
+        overlaps && !opens_a_part
+    }
+
     /// Returns the current path of the directory on this machine.
     pub(crate) fn path(&self) -> Result<PathBuf, Error> {
         let link = PathBuf::from(format!("/proc/self/fd/{}", self.handle.as_fd().as_raw_fd()));
@@ -106,7 +115,8 @@ impl Command {
         self
     }
 
-    /// Adds a directory.
+    /// Adds a directory. A writable one may have its path inside of a read-only one that was added
+    /// before and has a directory at this path.
     pub fn directory(mut self, directory: Directory) -> Self {
         self.directories.push(directory);
         self
@@ -178,10 +188,10 @@ impl Command {
                     target.display()
                 ));
             }
-            let mut others = self.directories[..index].iter().map(|other| other.target.as_path());
-            if others.any(|other| other.starts_with(target) || target.starts_with(other)) {
+            if self.directories[..index].iter().any(|other| directory.conflicts_with(other)) {
                 return invalid(format!(
-                    "two directories overlap at {}; choose a separate path for each",
+                    "two directories overlap at {}; choose a separate path for each, or mount a \
+                     writable one inside a read-only one that is added before",
                     target.display()
                 ));
             }
@@ -231,8 +241,12 @@ mod tests {
     }
 
     fn at(target: &str) -> Directory {
+        with_access(target, Access::ReadOnly)
+    }
+
+    fn with_access(target: &str, access: Access) -> Directory {
         let path = Path::new(env!("CARGO_MANIFEST_DIR"));
-        Directory::open(path, target, Access::ReadOnly).expect("a directory")
+        Directory::open(path, target, access).expect("a directory")
     }
 
     #[test]
@@ -257,6 +271,19 @@ mod tests {
         }
         let overlapping = Command::new("true").directory(at("/work")).directory(at("/work/inner"));
         assert!(error_of(&overlapping).contains("two directories overlap"));
+        let writable = || with_access("/work", Access::Writable);
+        for [outer, inner] in [
+            [writable(), with_access("/work/inner", Access::Writable)],
+            [writable(), at("/work/inner")],
+            [with_access("/work/inner", Access::Writable), at("/work")],
+            [at("/work"), writable()],
+        ] {
+            let overlapping = Command::new("true").directory(outer).directory(inner);
+            assert!(error_of(&overlapping).contains("two directories overlap"));
+        }
+        let inner = with_access("/work/inner", Access::Writable);
+        let nested = Command::new("true").directory(at("/work")).directory(inner);
+        nested.check(&ProtectedPaths::default()).expect("a writable part");
         let siblings = Command::new("true").directory(at("/work")).directory(at("/work2"));
         siblings.check(&ProtectedPaths::default()).expect("a valid command");
     }

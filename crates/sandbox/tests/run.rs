@@ -82,6 +82,29 @@ async fn writable_directory_keeps_the_changes() {
     assert_eq!(fs::read_dir(read.path()).unwrap().count(), 1);
 }
 
+#[tokio::test]
+async fn part_of_a_read_only_directory_is_writable() {
+    let Some(sandbox) = sandbox().await else { return };
+    let outer = directory_of_user();
+    for name in ["inner", "other"] {
+        fs::create_dir(outer.path().join(name)).unwrap();
+        support::give_to_user(&outer.path().join(name));
+        fs::write(outer.path().join(name).join("file"), name).unwrap();
+    }
+    let read_only = Directory::open(outer.path(), "/work", Access::ReadOnly).unwrap();
+    let inner = Directory::open(&outer.path().join("inner"), "/work/inner", Access::Writable);
+    let script = "cat other/file; echo x > inner/new; echo x > other/new; echo x > new; \
+                  rm other/file; mv inner moved; ln other/file inner/hard";
+    let command = shell(script).directory(read_only).directory(inner.unwrap());
+    let outcome = run(&sandbox, command.working_directory("/work")).await;
+    assert_eq!(outcome.stdout.to_text(), "other");
+    let errors = outcome.stderr.to_text();
+    assert_eq!(errors.lines().count(), 5, "{errors}");
+    assert!(outer.path().join("inner/new").exists() && !outer.path().join("inner/hard").exists());
+    assert_eq!(fs::read_dir(outer.path().join("other")).unwrap().count(), 1);
+    assert_eq!(fs::read_dir(outer.path()).unwrap().count(), 2);
+}
+
 /// Returns the paths of a directory, of a free place for it, and of the directory that replaces it.
 fn replaceable_path() -> (TempDir, [PathBuf; 3]) {
     let parent = directory_of_user();
