@@ -8,7 +8,7 @@ use utoipa::openapi::schema::{ArrayBuilder, Schema};
 use utoipa::{PartialSchema, ToSchema};
 use uuid::Uuid;
 
-use crate::text::{ErrorSignal, FreeText, PathPattern, ShortText, Symbol};
+use crate::text::{ErrorSignal, FreeText, PathPattern, ShortText, Symbol, WorkspacePath};
 use crate::{limits, schema};
 
 macro_rules! lists {
@@ -22,6 +22,11 @@ macro_rules! lists {
             /// Whether there is no item.
             pub fn is_empty(&self) -> bool {
                 self.0.is_empty()
+            }
+
+            /// Returns the items.
+            pub fn items(&self) -> &[$item] {
+                &self.0
             }
 
             /// The items, each as `T`.
@@ -58,6 +63,8 @@ lists! {
     Steps([FreeText; 32], FreeText::schema());
     /// Patterns of paths.
     PathPatterns([PathPattern; 100], PathPattern::schema());
+    /// Paths in a workspace.
+    WorkspacePaths([WorkspacePath; 100], WorkspacePath::schema());
     /// Ids of records.
     RecordIds([RecordId; limits::IDS], RecordId::schema());
     /// Ids of the items of a bundle: records, documents, dialogs or passages of code.

@@ -100,6 +100,16 @@ numbers! {
     InspectionDepth(usize) = 1..=10, default 2;
     /// Bytes of a file.
     ReadBytes(usize) = 1..=2_000_000, default 65_536;
+    /// Most entries or lines that a tool of a workspace returns.
+    ResultLimit(usize) = 1..=1_000, default 200;
+    /// Most commits of a log.
+    CommitLimit(u32) = 1..=200, default 20;
+    /// Seconds after which a command is ended.
+    CommandSeconds(u64) = 1..=600, default 120;
+    /// A line after which text is inserted; 0 is the start of the file.
+    InsertLine(usize) = 0..=10_000_000;
+    /// An index of an array, from 0.
+    ArrayIndex(usize) = 0..=10_000_000;
     /// A line of a file, from 1.
     LineNumber(i32) = 1..=10_000_000;
 }

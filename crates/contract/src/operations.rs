@@ -37,3 +37,4 @@ pub mod usage_report;
 pub mod user;
 pub mod webhook;
 pub mod workspace;
+pub mod workspace_tools;

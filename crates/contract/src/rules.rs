@@ -33,11 +33,29 @@ fn check_length(text: &str, max: usize) -> Result<(), Violation> {
     if text.trim().is_empty() {
         return Err(Violation::new("must not be empty"));
     }
+    check_count(text, max)
+}
+
+fn check_count(text: &str, max: usize) -> Result<(), Violation> {
     let length = text.chars().count();
     if length > max {
         return Err(Violation::new(format!("holds {length} characters; the limit is {max}")));
     }
     Ok(())
+}
+
+/// Accepts any text of at most `max` characters, or nothing.
+pub fn any(text: &str, max: usize) -> Result<String, Violation> {
+    check_count(text, max)?;
+    Ok(text.to_owned())
+}
+
+/// Accepts a path of a workspace. Blanks at its ends are kept, since a name may have them. Where it
+/// leads is for the workspace to check.
+pub fn workspace_path(text: &str, max: usize) -> Result<String, Violation> {
+    check_line(text).map_err(Violation::new)?;
+    check_length(text, max)?;
+    Ok(text.to_owned())
 }
 
 /// Accepts a [`line`] that names something. A masked name would name something else, so a name that

@@ -15,6 +15,8 @@ const HOST: &str = r"^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?(:[0-9]{1,5})?$";
 const PROVIDER_USER: &str = r"^[A-Za-z0-9._-]+(\[bot\])?$";
 /// Names of reasoning schemas.
 const SCHEMA_NAME: &str = "^[a-z][a-z0-9_-]{0,39}$";
+/// Longest text of a file that a tool of a workspace writes.
+const FILE_TEXT: usize = 2_000_000;
 /// Ids of jobs.
 const JOB_ID: &str = "^[0-9A-Za-z]+$";
 
@@ -128,8 +130,6 @@ texts! {
 
     /// A file or directory, relative to the repository's root, without `..`.
     RepositoryPath = TextRule::special("relative-path", limits::PATH, rules::relative_path);
-    /// A path in a workspace: absolute below `/workspace`, or relative to its root.
-    WorkspacePath = TextRule::line(limits::PATH);
     /// A path from the root of a machine's file system, such as `/home/me/shop/app/cart.rb`.
     AbsolutePath = TextRule::special("absolute-path", limits::PATH, rules::absolute_path);
     /// A glob over paths, such as `app/**/*.rb`.
@@ -152,6 +152,18 @@ texts! {
         TextRule::special("document-source", limits::SHORT_TEXT, rules::document_source);
     /// The operator's name for a connector.
     ConnectorName = TextRule::identifier(limits::SHORT_TEXT);
+    /// A path in a workspace: relative to the current directory, or below `/workspace`.
+    WorkspacePath = TextRule::special("workspace-path", 4_096, rules::workspace_path);
+    /// Text of a file with any characters, or nothing.
+    FileText = TextRule::any(FILE_TEXT);
+    /// A regular expression or a glob; blanks count.
+    SearchPattern = TextRule::prose(1_000);
+    /// A `JSONPath` (RFC 9535), such as `$.scripts.test` or `$.list[0]`.
+    JsonPath = TextRule::line(512);
+    /// A key of a JSON object, with any characters, or nothing.
+    JsonKey = TextRule::any(512);
+    /// A command of bash, of one or several lines.
+    ShellCommand = TextRule::prose(16 * 1024);
     /// A SHA-256 in hexadecimal digits.
     Sha256 = TextRule::pattern("^[0-9A-Fa-f]{64}$", 0, |text, _| rules::hex(text, &(64..=64)));
 }

@@ -23,6 +23,8 @@ enum Form {
     Line,
     OptionalLine,
     Prose,
+    /// Any text.
+    Any,
     /// A line whose rule a format names.
     Format(&'static str),
     /// A text that a pattern describes.
@@ -55,6 +57,11 @@ impl TextRule {
         Self { accept: rules::prose, max, form: Form::Prose }
     }
 
+    /// Any text of at most `max` characters, or nothing.
+    pub const fn any(max: usize) -> Self {
+        Self { accept: rules::any, max, form: Form::Any }
+    }
+
     /// A line under a rule that JSON Schema cannot express; `format` names it there.
     pub const fn special(format: &'static str, max: usize, accept: Accept) -> Self {
         Self { accept, max, form: Form::Format(format) }
@@ -79,6 +86,7 @@ impl TextRule {
                 text.min_length(None).pattern(Some(format!("^$|{}", schema::line_pattern())))
             }
             Form::Prose => text.pattern(Some(schema::prose_pattern())),
+            Form::Any => text.min_length(None),
             Form::Format(format) => text.format(Some(SchemaFormat::Custom(format.to_owned()))),
             Form::Pattern(pattern) => text.pattern(Some(pattern)),
         }
