@@ -71,11 +71,13 @@ impl MaskedTree<'_> {
         range: Option<(i64, i64)>,
         limits: Limits,
     ) -> Result<FileView, Error> {
-        let file = self.decode(path)?;
-        let listing = self.shown(path, &file, |view| view.listing(range, limits))?;
-        let bytes = file.bytes();
-        let version = Version::of(bytes);
-        Ok(FileView { listing, encoding: file.encoding(), bytes: bytes.len(), version })
+        let bytes = self.root.read(path, MAX_FILE_BYTES as u64).map_err(Error::only_file(path))?;
+        FileView::of(path, &bytes, self.sanitizer, self.policy, range, limits)
+    }
+
+    /// Masks a text.
+    pub fn mask(&self, text: &str) -> String {
+        self.sanitizer.mask(text, self.policy).text.into_string()
     }
 
     /// Shows a text file to `show`, such as [`mc_text_edit::json::view`]. `path` is from the root.
@@ -197,10 +199,28 @@ impl MaskedTree<'_> {
     }
 }
 
+impl FileView {
+    /// Returns lines of a file with this content. `path` is for errors.
+    pub(crate) fn of(
+        path: &str,
+        content: &[u8],
+        sanitizer: &Sanitizer,
+        policy: &Policy,
+        range: Option<(i64, i64)>,
+        limits: Limits,
+    ) -> Result<Self, Error> {
+        let file =
+            FileText::decode(content).map_err(EditError::from).map_err(Error::edit_of(path))?;
+        let view = View::new(&file, &sanitizer.mask(file.text(), policy).findings);
+        let listing = view.listing(range, limits).map_err(Error::edit_of(path))?;
+        let version = Version::of(content);
+        Ok(Self { listing, encoding: file.encoding(), bytes: content.len(), version })
+    }
+}
+
 impl AppliedEdit {
     fn new(path: &EditPath, before: Option<&[u8]>, edit: CheckedEdit) -> Self {
-        let before = before.map(<[u8]>::to_vec);
-        let undo = Undo { path: path.clone(), before, after: edit.bytes().to_vec() };
+        let undo = Undo::new(path, before.map(<[u8]>::to_vec), edit.bytes().to_vec());
         Self { edit, undo }
     }
 }
@@ -219,9 +239,28 @@ impl fmt::Debug for Version {
 }
 
 impl Undo {
+    pub(crate) fn new(path: &EditPath, before: Option<Vec<u8>>, after: Vec<u8>) -> Self {
+        Self { path: path.clone(), before, after }
+    }
+
     /// Returns the path of the file.
     pub fn path(&self) -> &EditPath {
         &self.path
+    }
+
+    /// Returns the version of the file before the edit; `None` if it did not exist.
+    pub fn version_before(&self) -> Option<Version> {
+        self.before.as_deref().map(Version::of)
+    }
+
+    /// Returns the version of the file after the edit.
+    pub fn version_after(&self) -> Version {
+        Version::of(&self.after)
+    }
+
+    /// Returns the size of both states, in bytes.
+    pub fn size(&self) -> usize {
+        self.before.as_ref().map_or(0, Vec::len) + self.after.len()
     }
 }
 

@@ -1,15 +1,16 @@
-//! Lines of files by a regular expression.
+//! Lines of files by a regular expression, as a model sees them: masked.
 
-use mc_files::{FileKind, Root};
-use regex::bytes::{Regex, RegexBuilder};
+use mc_files::FileKind;
+use regex::{Regex, RegexBuilder};
 
+use crate::edit::MaskedTree;
 use crate::tree::{self, Visit};
 use crate::{Error, find};
 
 /// Maximum size of a file of a directory, in bytes. Larger ones are rarely written by a person.
 const MAX_FILE_BYTES: u64 = 2 << 20;
 /// Maximum size of the only file of a call, in bytes.
-const MAX_ONLY_FILE_BYTES: u64 = 64 << 20;
+const MAX_ONLY_FILE_BYTES: u64 = 16 << 20;
 /// Maximum bytes that one call reads.
 const MAX_BYTES: u64 = 512 << 20;
 /// Maximum memory of a compiled expression, in bytes.
@@ -41,8 +42,8 @@ pub struct Match {
     pub path: String,
     /// Number of the line, from 1.
     pub line: usize,
-    /// Its text without the line end, cut at 400 bytes.
-    pub text: Vec<u8>,
+    /// Its masked text without the line end, cut at 400 bytes.
+    pub text: String,
 }
 
 /// Lines that match.
@@ -60,9 +61,13 @@ pub struct Matches {
 }
 
 /// Finds lines in the text files of a directory, or in one file.
-pub fn grep(root: &Root, query: Query<'_>) -> Result<Matches, Error> {
+///
+/// The pattern is compared with the masked text only. Otherwise, a model could guess a masked value
+/// by patterns that match it or not.
+pub fn grep(tree: MaskedTree<'_>, query: Query<'_>) -> Result<Matches, Error> {
+    let root = tree.root;
     let pattern = compile(&query)?;
-    let mut search = Search { root, pattern, query, matches: Matches::default(), bytes: 0 };
+    let mut search = Search { tree, pattern, query, matches: Matches::default(), bytes: 0 };
     let kind = root.metadata(query.path).map_err(Error::at(query.path))?.kind;
     if kind == FileKind::Directory {
         search.directory()?;
@@ -75,7 +80,7 @@ pub fn grep(root: &Root, query: Query<'_>) -> Result<Matches, Error> {
 }
 
 struct Search<'a> {
-    root: &'a Root,
+    tree: MaskedTree<'a>,
     pattern: Regex,
     query: Query<'a>,
     matches: Matches,
@@ -87,7 +92,7 @@ impl Search<'_> {
         let glob = self.query.glob.map(find::matcher).transpose()?;
         let start = self.query.path;
         let prefix = if start.is_empty() { 0 } else { start.len() + 1 };
-        let root = self.root;
+        let root = self.tree.root;
         let is_complete = tree::walk(root, start, |found| {
             let is_wanted =
                 || glob.as_ref().is_none_or(|glob| glob.is_match(&found.path[prefix..]));
@@ -102,7 +107,7 @@ impl Search<'_> {
     }
 
     fn file(&mut self, path: &str, size: u64) {
-        let read = (size <= MAX_FILE_BYTES).then(|| self.root.read(path, MAX_FILE_BYTES).ok());
+        let read = (size <= MAX_FILE_BYTES).then(|| self.tree.root.read(path, MAX_FILE_BYTES).ok());
         match read.flatten() {
             Some(content) => self.lines(path, &content),
             None => self.matches.skipped += 1,
@@ -116,8 +121,10 @@ impl Search<'_> {
         }
         self.matches.files += 1;
         self.bytes += content.len() as u64;
-        for (number, line) in content.split(|byte| *byte == b'\n').enumerate() {
-            let line = line.strip_suffix(b"\r").unwrap_or(line);
+        // It has as many lines as the content.
+        let masked = self.tree.mask(&String::from_utf8_lossy(content));
+        for (number, line) in masked.split('\n').enumerate() {
+            let line = line.strip_suffix('\r').unwrap_or(line);
             if !self.pattern.is_match(line) {
                 continue;
             }
@@ -125,7 +132,7 @@ impl Search<'_> {
                 self.matches.is_partial = true;
                 return;
             }
-            let text = line[..line.len().min(MAX_LINE_BYTES)].to_vec();
+            let text = line[..line.floor_char_boundary(MAX_LINE_BYTES)].to_owned();
             self.matches.lines.push(Match { path: path.to_owned(), line: number + 1, text });
         }
     }

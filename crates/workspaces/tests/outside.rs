@@ -176,8 +176,8 @@ fn run(
                 glob: None,
                 max_matches: 100,
             };
-            let found = grep::grep(root, query)?;
-            let lines = found.lines.iter().map(|line| String::from_utf8_lossy(&line.text));
+            let found = grep::grep(tree, query)?;
+            let lines = found.lines.iter().map(|line| line.text.as_str());
             lines.collect::<Vec<_>>().join("\n")
         }
         Operation::Create(path)

@@ -5,6 +5,8 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 
 use mc_files::{FileKind, Root};
+use mc_sanitizer::{Policy, Sanitizer};
+use mc_workspaces::edit::MaskedTree;
 use mc_workspaces::{Error, find, grep, inspect, list};
 use tempfile::TempDir;
 
@@ -38,6 +40,12 @@ fn tree() -> (TempDir, TempDir) {
 
 fn root(tree: &TempDir) -> Root {
     Root::open(tree.path()).expect("a directory")
+}
+
+fn grep(tree: &TempDir, query: grep::Query<'_>) -> Result<grep::Matches, Error> {
+    let (root, sanitizer, policy) = (root(tree), Sanitizer::default(), Policy::strict());
+    let tree = MaskedTree { root: &root, sanitizer: &sanitizer, policy: &policy };
+    grep::grep(tree, query)
 }
 
 #[test]
@@ -147,7 +155,7 @@ fn lines_are_found_in_text_files_only() {
         glob: None,
         max_matches: 100,
     };
-    let found = grep::grep(&root(&tree), query).expect("matches");
+    let found = grep(&tree, query).expect("matches");
     let lines: Vec<_> = found.lines.iter().map(|line| (line.path.as_str(), line.line)).collect();
     assert_eq!(
         lines,
@@ -158,19 +166,54 @@ fn lines_are_found_in_text_files_only() {
             ("web/node_modules/left/index.js", 1),
         ]
     );
-    assert_eq!(found.lines[1].text, b"    total();", "without the line end");
+    assert_eq!(found.lines[1].text, "    total();", "without the line end");
     assert_eq!((found.skipped, found.is_partial), (1, false), "a binary file");
-    let count = |query| grep::grep(&root(&tree), query).expect("matches").lines.len();
+    let count = |query| grep(&tree, query).expect("matches").lines.len();
     assert_eq!(count(grep::Query { glob: Some("*.ts"), ..query }), 1);
     assert_eq!(count(grep::Query { path: "server/src/main.rs", ..query }), 1);
     assert_eq!(count(grep::Query { pattern: "TOTAL", ignores_case: true, ..query }), 5);
     assert_eq!(count(grep::Query { pattern: "total(", is_literal: true, ..query }), 4);
-    let partial = grep::grep(&root(&tree), grep::Query { max_matches: 2, ..query });
+    let partial = grep(&tree, grep::Query { max_matches: 2, ..query });
     assert!(partial.is_ok_and(|found| found.is_partial && found.lines.len() == 2));
     for invalid in ["(", r"\w{1000}{1000}{1000}"] {
-        let error = grep::grep(&root(&tree), grep::Query { pattern: invalid, ..query });
+        let error = grep(&tree, grep::Query { pattern: invalid, ..query });
         assert!(matches!(error, Err(Error::Pattern(_))), "{invalid}");
     }
-    let link = grep::grep(&root(&tree), grep::Query { path: "out/secret.rs", ..query });
+    let link = grep(&tree, grep::Query { path: "out/secret.rs", ..query });
     assert!(link.is_err(), "no link is followed");
 }
+
+#[test]
+fn masked_text_is_not_found() {
+    let (tree, _outside) = tree();
+    let letters: Vec<char> = ('A'..='Z').chain('a'..='z').chain('0'..='9').collect();
+    let body = |line: usize| -> String {
+        (0..64).map(|at| letters[(at * at * 7 + at * 13 + line * 31) % letters.len()]).collect()
+    };
+    let (first, second) = (body(1), body(2));
+    let key = format!("-----BEGIN {KEY}-----\n{first}\n{second}\n-----END {KEY}-----\n");
+    let password = concat!("name = 1\npass", "word = \"hunter2\"\n");
+    write(tree.path(), "server/conf.toml", &format!("{password}{key}"));
+    let found = |pattern: &str| {
+        let query = grep::Query {
+            path: "server",
+            pattern,
+            is_literal: false,
+            ignores_case: false,
+            glob: Some("*.toml"),
+            max_matches: 10,
+        };
+        grep(&tree, query).expect("matches").lines
+    };
+    // Whether a line is found says nothing about its value.
+    for guess in ["hunter2", "= \"h", &first[..9], &second[..9], "password = \"[a-z]"] {
+        assert_eq!(found(guess), [], "{guess}");
+    }
+    let lines = found("^password = ");
+    assert_eq!(lines.len(), 1);
+    assert!(lines[0].line == 2 && !lines[0].text.contains("hunter2"), "{lines:?}");
+    assert_eq!(found("END").first().map(|line| line.line), Some(6));
+}
+
+/// Kind of a key that is masked, apart from its frame.
+const KEY: &str = concat!("RSA PRIV", "ATE KEY");
