@@ -1,3 +1,4 @@
+use mc_contract::ValidationError;
 use mc_domain::{Classified, ErrorKind};
 use mc_files::FileError;
 use mc_text_edit::EditError;
@@ -105,6 +106,34 @@ pub enum Error {
         /// Why.
         error: EditError,
     },
+    /// No edit of a file is kept that could be undone.
+    #[error(
+        "there is no edit of {} to undo: it was not edited here, or only before the last edits \
+         that are kept; use git_tool with the subcommand checkout to restore a committed version",
+        display(.0)
+    )]
+    NothingToUndo(String),
+    /// The caller may not change the workspace.
+    #[error(
+        "the workspace is read-only, so the edit phase can't start; read files with navigator, or \
+         ask a maintainer of the project for a workspace that you may change"
+    )]
+    ReadOnlyWorkspace,
+    /// Git's own directory is in the tree, which a command could change.
+    #[error(
+        "no commands run in a checkout in place, since git's own directory is in its tree; create \
+         a workspace that is a clone of the repository"
+    )]
+    CommandsInPlace,
+    /// The fields of a request don't fit its subcommand.
+    #[error("{} {}", .0.field, .0.reason)]
+    Request(#[from] ValidationError),
+    /// Git failed.
+    #[error(transparent)]
+    Git(#[from] mc_git::Error),
+    /// The sandbox of commands failed.
+    #[error(transparent)]
+    Sandbox(#[from] mc_sandbox::Error),
     /// A glob is not valid.
     #[error(transparent)]
     Glob(#[from] mc_search::glob::InvalidGlob),
@@ -145,11 +174,16 @@ impl Classified for Error {
         match self {
             Self::File { error, .. } => error.kind(),
             Self::Edit { error, .. } => error.kind(),
+            Self::Git(error) => error.kind(),
+            Self::Sandbox(error) => error.kind(),
             Self::FileTooLarge { .. } => ErrorKind::TooLarge,
+            Self::ReadOnlyWorkspace => ErrorKind::Forbidden,
             Self::LockedDirectory { .. }
             | Self::DiscoveryPhase(_)
             | Self::ChangedFile(_)
-            | Self::NotUndone(_) => ErrorKind::Conflict,
+            | Self::NotUndone(_)
+            | Self::NothingToUndo(_)
+            | Self::CommandsInPlace => ErrorKind::Conflict,
             Self::OutsidePath(_)
             | Self::PathOfGit(_)
             | Self::PathTooLong(_)
@@ -158,6 +192,7 @@ impl Classified for Error {
             | Self::AbsolutePath { .. }
             | Self::LockedDirectoryItself { .. }
             | Self::OutsideLockedDirectory { .. }
+            | Self::Request(_)
             | Self::Glob(_)
             | Self::Pattern(_) => ErrorKind::Invalid,
         }
@@ -167,7 +202,16 @@ impl Classified for Error {
         match self {
             Self::Glob(_) | Self::Pattern(_) => Some("pattern".into()),
             Self::Edit { error, .. } => error.field(),
-            Self::LockedDirectory { .. } | Self::DiscoveryPhase(_) => None,
+            Self::Request(error) => Some(error.field.clone()),
+            Self::Git(mc_git::Error::InvalidRef(_) | mc_git::Error::UnknownRef(_)) => {
+                Some("revision".into())
+            }
+            Self::LockedDirectory { .. }
+            | Self::DiscoveryPhase(_)
+            | Self::ReadOnlyWorkspace
+            | Self::CommandsInPlace
+            | Self::Git(_)
+            | Self::Sandbox(_) => None,
             _ => Some("path".into()),
         }
     }

@@ -15,6 +15,7 @@ pub mod reading;
 pub mod requests;
 mod service_error;
 mod settings;
+pub mod tools;
 mod tree;
 
 pub use error::Error;

@@ -4,6 +4,7 @@
 //! A model looks at a directory before it locks it, and then changes nothing elsewhere by mistake.
 //! The phase is no authority: who may change a workspace is decided before.
 
+use mc_contract::operations::workspace_tools::WorkspacePhase;
 use mc_files::{FileError, FileKind, Root};
 
 use crate::Error;
@@ -100,15 +101,32 @@ impl Navigation {
         if path.is_empty() {
             return Err(Error::PathRequired("an edit"));
         }
-        let file = resolve(&self.cwd, path)?;
-        let cwd = || self.cwd.clone();
-        if path.starts_with('/') {
-            return Err(Error::AbsolutePath { path: path.to_owned(), cwd: cwd() });
+        let file = self.resolve_below(path)?;
+        if file == self.cwd {
+            return Err(Error::LockedDirectoryItself { cwd: self.cwd.clone() });
         }
-        match self.below_cwd(&file) {
-            Some("") => Err(Error::LockedDirectoryItself { cwd: cwd() }),
-            Some(_) => Ok(EditPath(file)),
-            None => Err(Error::OutsideLockedDirectory { path: path.to_owned(), cwd: cwd() }),
+        Ok(EditPath(file))
+    }
+
+    /// Returns the path from the root of a file or directory for git: the locked directory or a
+    /// path below it, given relative to it.
+    pub fn path_for_git(&self, path: &str) -> Result<String, Error> {
+        self.check(Action::UseGit)?;
+        self.resolve_below(path)
+    }
+
+    /// Returns the path from the root of the locked directory or of a path below it, which is given
+    /// relative to it.
+    fn resolve_below(&self, path: &str) -> Result<String, Error> {
+        let (path, cwd) = (path.to_owned(), self.cwd.clone());
+        let resolved = resolve(&cwd, &path)?;
+        if path.starts_with('/') {
+            return Err(Error::AbsolutePath { path, cwd });
+        }
+        if self.is_below_cwd(&resolved) {
+            Ok(resolved)
+        } else {
+            Err(Error::OutsideLockedDirectory { path, cwd })
         }
     }
 
@@ -120,10 +138,10 @@ impl Navigation {
         }
     }
 
-    /// Returns the rest of a path below the current directory; empty for the directory itself.
-    fn below_cwd<'a>(&self, path: &'a str) -> Option<&'a str> {
-        let rest = path.strip_prefix(&self.cwd)?;
-        if self.cwd.is_empty() || rest.is_empty() { Some(rest) } else { rest.strip_prefix('/') }
+    /// Returns whether a path is the current directory or below it.
+    fn is_below_cwd(&self, path: &str) -> bool {
+        let rest = path.strip_prefix(&self.cwd);
+        rest.is_some_and(|rest| self.cwd.is_empty() || rest.is_empty() || rest.starts_with('/'))
     }
 }
 
@@ -140,6 +158,15 @@ impl Phase {
         match self {
             Self::Discovery => "discovery",
             Self::Edit => "edit",
+        }
+    }
+}
+
+impl From<Phase> for WorkspacePhase {
+    fn from(phase: Phase) -> Self {
+        match phase {
+            Phase::Discovery => Self::Discovery,
+            Phase::Edit => Self::Edit,
         }
     }
 }

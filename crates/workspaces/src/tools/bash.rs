@@ -1,0 +1,159 @@
+//! `bash`: runs a command in a sandbox, in the locked directory.
+
+use std::os::fd::AsFd as _;
+use std::time::Duration;
+
+use mc_contract::Request as _;
+use mc_contract::operations::workspace_tools::{BashRequest, ToolResponse};
+use mc_sandbox::{
+    Access, CapturedOutput, Command, Directory, EndedBy, Limit, Limits, OutputStream, Sandbox,
+    Status,
+};
+use tokio_util::sync::CancellationToken;
+
+use super::Workspace;
+use super::output::{Output, whole_end, whole_start};
+use crate::Error;
+use crate::navigation::{Action, Navigation};
+use crate::path::display;
+
+/// The program that runs a command.
+const SHELL: &str = "/bin/bash";
+/// Kept bytes of standard output, and of standard error.
+const MAX_OUTPUT_BYTES: usize = 32 * 1024;
+/// Exit code of a command that reached a limit, as `timeout` has it.
+const LIMIT_CODE: i32 = 124;
+/// Exit code of a command that was cancelled, as after Ctrl-C.
+const CANCELLED_CODE: i32 = 130;
+/// Number that shells add to a signal for an exit code.
+const SIGNAL_CODE: i32 = 128;
+
+/// What runs commands.
+#[derive(Debug, Clone, Copy)]
+pub struct Commands<'a> {
+    /// The sandbox.
+    pub sandbox: &'a Sandbox,
+    /// Limits of a command. The request sets the time, and this tool the size of the output.
+    pub limits: &'a Limits,
+}
+
+/// Output of a command so far. Its text is masked only at the end, when it is complete.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct CommandProgress {
+    /// Bytes of standard output.
+    pub stdout_bytes: u64,
+    /// Bytes of standard error.
+    pub stderr_bytes: u64,
+}
+
+/// Runs a command to its end; one that fails or reaches a limit is no error.
+///
+/// The command sees the whole workspace, but not git's directory, and can write below the locked
+/// directory only. `on_progress` is called as output arrives, and the command's output is not read
+/// until it returns. Cancellation, and dropping the future, end the command with all its processes.
+pub async fn bash(
+    workspace: &Workspace<'_>,
+    commands: Commands<'_>,
+    navigation: &Navigation,
+    request: &BashRequest,
+    mut on_progress: impl FnMut(CommandProgress) + Send + 'static,
+    cancel: &CancellationToken,
+) -> Result<ToolResponse, Error> {
+    request.check()?;
+    workspace.check(navigation, Action::RunCommands)?;
+    let wall_time = Duration::from_secs(request.timeout_seconds.unwrap_or_default().get());
+    let limits = Limits { wall_time, output_bytes: MAX_OUTPUT_BYTES, ..commands.limits.clone() };
+    let command = command(workspace, navigation, request.command.as_str())?.limits(limits);
+    let mut progress = CommandProgress::default();
+    let on_output = move |stream, bytes: &[u8]| {
+        let count = match stream {
+            OutputStream::Stdout => &mut progress.stdout_bytes,
+            OutputStream::Stderr => &mut progress.stderr_bytes,
+        };
+        *count += bytes.len() as u64;
+        on_progress(progress);
+    };
+    let outcome = commands.sandbox.run(command, on_output, cancel).await?;
+    let (stdout, stderr) = (&outcome.stdout, &outcome.stderr);
+    let mut error = shown(workspace, stderr);
+    let (error_code, reason) = result(outcome.status, outcome.ended_by, wall_time);
+    if let Some(reason) = reason {
+        let is_in_line = !error.is_empty() && !error.ends_with('\n');
+        error.push_str(if is_in_line { "\n" } else { "" });
+        error.push_str(&reason);
+    }
+    let is_truncated = stdout.omitted_bytes() > 0 || stderr.omitted_bytes() > 0;
+    let mut output = Output { text: shown(workspace, stdout), is_truncated, ..Output::default() };
+    if is_truncated {
+        output = output.note("the middle of the output was left out; filter it, or write a file");
+    }
+    Ok(ToolResponse { error, error_code, ..output.response(navigation) })
+}
+
+/// Returns the command with the directories that it sees.
+fn command(
+    workspace: &Workspace<'_>,
+    navigation: &Navigation,
+    text: &str,
+) -> Result<Command, Error> {
+    if !workspace.work_tree.is_of_clone() {
+        return Err(Error::CommandsInPlace);
+    }
+    let cwd = navigation.cwd();
+    let directory = |path: &str, access| {
+        // By its handle: no link on the path is followed.
+        let opened = workspace.root.open_below(path).map_err(Error::at(path))?;
+        let handle = opened.as_fd().try_clone_to_owned();
+        let handle = handle.map_err(|error| Error::at(path)(error.into()))?;
+        Ok::<_, Error>(Directory::from_handle(handle, display(path), access))
+    };
+    let mut command = Command::new(SHELL).args(["-c", "--", text]);
+    if !cwd.is_empty() {
+        command = command.directory(directory("", Access::ReadOnly)?);
+    }
+    command = command.directory(directory(cwd, Access::Writable)?);
+    Ok(command.working_directory(display(cwd)).user(workspace.work_tree.user()))
+}
+
+/// Returns the exit code, and what else ended the command.
+fn result(status: Status, ended_by: EndedBy, wall_time: Duration) -> (i32, Option<String>) {
+    match (ended_by, status) {
+        (EndedBy::Limit(limit), _) => {
+            let reason = reason_of(limit, wall_time);
+            (LIMIT_CODE, Some(format!("The command was ended: {reason}.")))
+        }
+        (EndedBy::Cancelled, _) => (CANCELLED_CODE, Some("The command was cancelled.".into())),
+        (EndedBy::Exit, Status::Exited(code)) => (code, None),
+        (EndedBy::Exit, Status::Signaled(signal)) => {
+            let reason = format!("The command was ended by signal {signal}.");
+            (SIGNAL_CODE + signal, Some(reason))
+        }
+    }
+}
+
+fn reason_of(limit: Limit, wall_time: Duration) -> String {
+    match limit {
+        Limit::WallTime => {
+            let seconds = wall_time.as_secs();
+            format!("it ran longer than {seconds} s; set timeout_seconds, or do less at once")
+        }
+        Limit::ProcessorTime => "it used too much processor time".into(),
+        Limit::Memory => "it used too much memory".into(),
+        Limit::Processes => "it started too many processes".into(),
+        Limit::FileBytes => "it wrote a file that is too large".into(),
+        Limit::DiskBytes => "it used too much space on the disk".into(),
+    }
+}
+
+/// Returns an output as masked text, with the number of bytes that were left out.
+fn shown(workspace: &Workspace<'_>, captured: &CapturedOutput) -> String {
+    let mask = |bytes: &[u8]| workspace.tree().mask(&String::from_utf8_lossy(bytes));
+    if captured.omitted_bytes() == 0 {
+        return mask(&[captured.head.as_slice(), &captured.tail].concat());
+    }
+    let (head, tail) = (whole_start(&captured.head), whole_end(&captured.tail));
+    let omitted = captured.total_bytes.saturating_sub((head.len() + tail.len()) as u64);
+    let (head, tail) = (mask(head), mask(tail));
+    let end = if head.is_empty() || head.ends_with('\n') { "" } else { "\n" };
+    format!("{head}{end}[{omitted} bytes omitted]\n{tail}")
+}

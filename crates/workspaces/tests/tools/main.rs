@@ -1,0 +1,8 @@
+//! The tools of a workspace, over a real clone and real commands.
+
+mod commands;
+mod edits;
+mod flow;
+mod git;
+mod refusals;
+mod support;
