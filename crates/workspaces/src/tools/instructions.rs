@@ -7,13 +7,13 @@ use crate::path::display;
 const DISCOVERY: &str = "\
 This is the discovery phase: files are read, and nothing is changed.
 
-- navigator works: ls, read, find and grep read the whole workspace, cd and pwd are for the current \
-directory. Paths are relative to the current directory, or absolute below /workspace.
+- navigator works: ls, read, find and grep read the whole workspace; cd and pwd are for the \
+current directory. Paths are relative to it, or absolute below /workspace.
 - edit_tool, json_edit_tool, git_tool and bash are refused.
 
 To change files, go with cd to the directory to work in, then call navigator with the subcommand \
-lock_cwd. Only files below that directory can be changed then, so choose the smallest one that has \
-all of them.";
+lock_cwd. Only files below that directory can be changed then, so choose the smallest one that \
+has all of them.";
 
 /// The tools in the edit phase.
 const EDIT: &str = "\
@@ -27,11 +27,11 @@ again after a command or git has changed the file.
 the workspace is read-only for it.
 - navigator still reads the whole workspace; cd is refused.
 
-Paths of edit_tool, json_edit_tool and git_tool are relative to the locked directory and stay below \
-it. Text such as [secret:...] stands for masked text, which can't be changed.
+Paths of edit_tool, json_edit_tool and git_tool are relative to the locked directory and stay \
+below it. Text such as [secret:...] stands for masked text, which can't be changed.
 
-To work in another directory, call navigator with unlock, cd and lock_cwd. Call unlock when you are \
-done.";
+To work in another directory, call navigator with unlock, cd and lock_cwd. Call unlock when you \
+are done.";
 
 /// Returns the instructions of a phase. `cwd` is the path of the current directory from the root.
 pub fn instructions(phase: Phase, cwd: &str) -> String {

@@ -86,7 +86,8 @@ async fn an_edit_is_exact_and_keeps_masked_text() {
     let create = json!({"subcommand": "create", "path": "cart.rs", "content": ""});
     refused(fixture.edit(create), "/workspace/src/cart.rs", ErrorKind::Conflict);
     let undo = json!({"subcommand": "undo_edit", "path": "cart.rs"});
-    refused(fixture.edit(undo), "there is no edit of /workspace/src/cart.rs", ErrorKind::Conflict);
+    let none = "there is no edit of /workspace/src/cart.rs";
+    refused(fixture.edit(undo), none, ErrorKind::Conflict);
     assert_eq!(fixture.content("src/conf.toml"), SECRET);
     assert_eq!(fixture.content("src/twice.txt"), "a\nb\na\n");
 }

@@ -158,7 +158,8 @@ impl Fixture {
     pub async fn git(&self, request: Value) -> Result<ToolResponse, Error> {
         let request = from_value(request).expect("a request");
         let author = Identity { name: "Ann".into(), email: "ann@example.org".into() };
-        tools::git(&self.workspace(), &self.navigation, &author, &request, &self.cancel).await
+        let (workspace, navigation) = (self.workspace(), &self.navigation);
+        send(tools::git(&workspace, navigation, &author, &request, &self.cancel)).await
     }
 
     pub async fn bash(&self, request: Value) -> Result<ToolResponse, Error> {
@@ -175,7 +176,8 @@ impl Fixture {
         let sandbox = self.sandbox.as_ref().expect("a sandbox");
         let commands = Commands { sandbox, limits: &limits };
         let navigation = &self.navigation;
-        tools::bash(&workspace, commands, navigation, &request, on_progress, &self.cancel).await
+        let cancel = &self.cancel;
+        send(tools::bash(&workspace, commands, navigation, &request, on_progress, cancel)).await
     }
 
     /// Runs a command that succeeds, and returns its standard output.
@@ -209,6 +211,11 @@ impl Fixture {
             is_editable: self.is_editable,
         }
     }
+}
+
+/// Returns a future, which a caller may run on any thread.
+fn send<F: Future + Send>(future: F) -> F {
+    future
 }
 
 /// Runs git in a directory, to prepare a repository.
