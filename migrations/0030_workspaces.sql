@@ -14,13 +14,16 @@ create table nodes (
 grant select on nodes to memory_copilot_service;
 grant select, insert, update, delete on nodes to memory_copilot_worker;
 
+-- Foreign keys compare the project (0015_project_foreign_keys.sql).
+create unique index ingest_runs_project_id_id_key on ingest_runs (project_id, id);
+
 create table workspaces (
     id                uuid        primary key,
     project_id        uuid        not null references projects on delete cascade,
     -- Only the owner reads and changes the files.
     owner_id          uuid        not null references users on delete cascade,
     -- The repository, with its location; null if it was deleted since.
-    repository_id     uuid        references repositories on delete set null,
+    repository_id     uuid,
     -- Name of the repository at the time of the request.
     repo_owner        text        not null
                                   constraint workspaces_repo_owner_check
@@ -53,7 +56,7 @@ create table workspaces (
     git_ref           text        not null default '',
     commit_id         text        not null default '',
     -- The index run that the fetch enqueued.
-    ingest_run_id     uuid        references ingest_runs on delete set null,
+    ingest_run_id     uuid,
     -- Bytes on the disk.
     size_bytes        bigint      not null default 0
                                   constraint workspaces_size_bytes_check check (size_bytes >= 0),
@@ -65,13 +68,17 @@ create table workspaces (
     used_at           timestamptz not null default now(),
     -- Null for a folder, which is not deleted.
     expires_at        timestamptz,
-    constraint workspaces_expires_at_check check ((expires_at is null) = (kind = 'folder'))
+    constraint workspaces_expires_at_check check ((expires_at is null) = (kind = 'folder')),
+    constraint workspaces_project_id_id_key unique (project_id, id),
+    constraint workspaces_repository_id_fkey foreign key (project_id, repository_id)
+        references repositories (project_id, id) on delete set null (repository_id),
+    constraint workspaces_ingest_run_id_fkey foreign key (project_id, ingest_run_id)
+        references ingest_runs (project_id, id) on delete set null (ingest_run_id)
 );
-create index workspaces_project_id_idx on workspaces (project_id, id);
 create index workspaces_owner_id_idx on workspaces (owner_id);
-create index workspaces_repository_id_idx on workspaces (repository_id)
+create index workspaces_repository_id_idx on workspaces (project_id, repository_id)
     where repository_id is not null;
-create index workspaces_ingest_run_id_idx on workspaces (ingest_run_id)
+create index workspaces_ingest_run_id_idx on workspaces (project_id, ingest_run_id)
     where ingest_run_id is not null;
 create index workspaces_node_id_idx on workspaces (node_id);
 call mc.enable_project_rls('workspaces', 'project_id', 'viewer', 'viewer');
@@ -112,7 +119,7 @@ end $$;
 create table navigations (
     id            uuid        primary key,
     project_id    uuid        not null references projects on delete cascade,
-    workspace_id  uuid        not null references workspaces on delete cascade,
+    workspace_id  uuid        not null,
     user_id       uuid        not null references users on delete cascade,
     -- Path from the root of the workspace; empty for the root.
     cwd           text        not null default ''
@@ -121,10 +128,11 @@ create table navigations (
                               constraint navigations_phase_check
                               check (phase in ('discovery', 'edit')),
     created_at    timestamptz not null default now(),
-    used_at       timestamptz not null default now()
+    used_at       timestamptz not null default now(),
+    constraint navigations_workspace_id_fkey foreign key (project_id, workspace_id)
+        references workspaces (project_id, id) on delete cascade
 );
-create index navigations_project_id_idx on navigations (project_id);
-create index navigations_workspace_id_idx on navigations (workspace_id);
+create index navigations_workspace_id_idx on navigations (project_id, workspace_id);
 create index navigations_user_id_idx on navigations (user_id);
 create index navigations_used_at_idx on navigations (used_at);
 call mc.enable_project_rls('navigations', 'project_id', 'viewer', 'viewer');

@@ -18,6 +18,7 @@ mod jobs;
 mod judgment;
 mod members;
 mod metrics;
+mod navigations;
 mod passages;
 mod paths;
 mod policy;
@@ -61,6 +62,14 @@ pub fn protected() -> OpenApiRouter<ApiState> {
         .routes(routes!(workspaces::get_workspace, workspaces::delete_workspace))
         .routes(routes!(workspaces::inspect_workspace))
         .routes(routes!(workspaces::read_workspace_file))
+        .routes(routes!(navigations::start_navigation))
+        .routes(routes!(navigations::end_navigation))
+        .routes(routes!(navigations::navigate))
+        .routes(routes!(navigations::edit_workspace_file))
+        .routes(routes!(navigations::edit_workspace_json))
+        .routes(routes!(navigations::use_workspace_git))
+        .routes(routes!(navigations::run_command))
+        .routes(routes!(navigations::get_command, navigations::cancel_command))
         .routes(routes!(feedback::send_feedback))
         .routes(routes!(handles::resolve_handles))
         .routes(routes!(passages::get_passage))

@@ -13,6 +13,7 @@ use mc_metrics::Metrics;
 use mc_rag::RagSettings;
 use mc_redis::SharedRateLimits;
 use mc_store::Store;
+use mc_workspaces::Workbench;
 
 use crate::authenticate::Authenticator;
 use crate::client_sessions::ClientSessions;
@@ -40,6 +41,8 @@ pub struct ApiState {
     pub connectors: Arc<ConnectorRegistry>,
     /// When the service started.
     pub started_at: DateTime<Utc>,
+    /// The workspaces of this node.
+    pub workbench: Arc<Workbench>,
     /// Settings of the operator.
     pub settings: ApiSettings,
     /// Metrics of this process.
@@ -70,6 +73,7 @@ impl ApiState {
             rates: None,
             admission: Admission::new(&ApiSettings::default(), None),
             client_sessions: ClientSessions::default(),
+            workbench: Arc::default(),
             settings: ApiSettings::default(),
         }
     }
@@ -87,6 +91,11 @@ impl ApiState {
     /// Sets the connectors.
     pub fn with_connectors(self, connectors: Arc<ConnectorRegistry>) -> Self {
         Self { connectors, ..self }
+    }
+
+    /// Sets the workspaces of this node.
+    pub fn with_workbench(self, workbench: Arc<Workbench>) -> Self {
+        Self { workbench, ..self }
     }
 
     /// Sets the operator's settings.
@@ -129,8 +138,6 @@ pub struct ApiSettings {
     pub max_mcp_streams: usize,
     /// Search of repositories by questions.
     pub rag: Arc<RagSettings>,
-    /// Workspaces of this node.
-    pub workspaces: Arc<mc_workspaces::Settings>,
     /// Who may read `GET /metrics`; `None` for nobody, as if there were no such path.
     pub metrics: Option<MetricsAccess>,
 }
@@ -144,7 +151,6 @@ impl Default for ApiSettings {
             max_concurrent_requests: 256,
             max_mcp_streams: 512,
             rag: Arc::default(),
-            workspaces: Arc::default(),
             metrics: None,
             allow_private_networks: false,
             allowed_private_hosts: Vec::new(),

@@ -93,7 +93,7 @@ async fn node_of(
     let store = api.store.for_project(caller.user, project.id);
     let node = nodes::of_workspace(&store, workspace).await?;
     let is_other = |node: &Node| {
-        node.id != api.settings.workspaces.node && node.is_alive && !node.url.is_empty()
+        node.id != api.workbench.settings.node && node.is_alive && !node.url.is_empty()
     };
     Ok(node.filter(is_other))
 }
@@ -107,7 +107,7 @@ async fn workspace_of(
     let project = projects::find_by_resource(&api.store, caller.user, resource).await?;
     let Some(project) = project else { return Ok(None) };
     let store = api.store.for_project(caller.user, project.id);
-    let found = navigations::find(&store, id, api.settings.workspaces.max_idle).await?;
+    let found = navigations::find(&store, id, api.workbench.settings.max_idle).await?;
     Ok(found.map(|navigation| navigation.workspace))
 }
 
@@ -118,7 +118,7 @@ async fn send(api: &ApiState, node: &Node, request: Request) -> Result<Response,
     let url = format!("{}{path}", node.url.trim_end_matches('/'));
     let body = axum::body::to_bytes(body, MAX_BODY).await.map_err(|error| error.to_string())?;
     let mut headers = without_connection(parts.headers);
-    let own = HeaderValue::from_str(&api.settings.workspaces.node.to_string());
+    let own = HeaderValue::from_str(&api.workbench.settings.node.to_string());
     headers.insert(FORWARDED_BY, own.map_err(|error| error.to_string())?);
     let sent = client
         .request(parts.method, url)

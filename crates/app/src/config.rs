@@ -30,7 +30,7 @@ use crate::connectors::Connectors;
 pub use self::aelp::Aelp;
 pub use self::jobs::Jobs;
 pub use self::masked_url::masked_url;
-pub use self::sandbox::Sandbox;
+pub use self::sandbox::{Sandbox, SandboxRunner};
 pub use self::sections::*;
 
 /// Connections that the service needs: three for requests (saves, bundles of `recall`, reads), and

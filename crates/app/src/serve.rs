@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
 use mc_accounts::{SignIn, SignInSettings, tokens};
-use mc_api::{ApiSettings, ApiState, Serving};
+use mc_api::{ApiState, Serving};
 use mc_crypto::Encryptor;
 use mc_domain::{ProjectId, UserId};
 use mc_mcp::clients::Client;
@@ -21,6 +21,7 @@ use mc_search::index as keyword;
 use mc_search::{Options, Query, SearchContext};
 use mc_store::Store;
 use mc_store::passages::PassageFilter;
+use mc_workspaces::Workbench;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
@@ -102,7 +103,7 @@ async fn serve(
         .with_chat_models(Arc::clone(&node.chat), Duration::from_millis(config.judge.wait_ms));
     let sign_in = sign_in(config, store, &node.encryptor).await?;
     let rate_limits = redis::rate_limits(node.redis.as_ref(), &node.encryptor);
-    let workspaces = Arc::new(http::workspaces(config)?);
+    let workbench = Arc::new(Workbench::new(http::workspaces(config)?));
     let services = BackgroundServices {
         config,
         node: &node,
@@ -111,7 +112,7 @@ async fn serve(
             sign_in: sign_in.clone(),
             keyword,
             follower,
-            workspaces: Arc::clone(&workspaces),
+            workspaces: Arc::clone(&workbench.settings),
             node_url: config.node_url()?,
         }),
     };
@@ -121,7 +122,7 @@ async fn serve(
         .with_receiving(database.receiving.clone())
         .with_connectors(Arc::clone(&node.connectors))
         .with_rates(rate_limits);
-    let state = state.with_settings(ApiSettings { workspaces, ..http::settings(config)? });
+    let state = state.with_workbench(workbench).with_settings(http::settings(config)?);
     state.register_metrics(config.metrics.project_labels);
     let router = http::router(state, config, &shutdown)?;
     print_banner(config);

@@ -121,6 +121,8 @@ ids! {
     WorkspaceId,
     /// A navigation: current directory and phase of a user in a workspace.
     NavigationId,
+    /// A command that runs in a workspace.
+    CommandId,
     /// A node: a process of the service with a data directory of its own.
     NodeId,
     /// A person, or a program with an account of its own.

@@ -17,7 +17,9 @@ mod service_error;
 mod settings;
 pub mod tools;
 mod tree;
+pub mod workbench;
 
 pub use error::Error;
 pub use service_error::ServiceError;
-pub use settings::Settings;
+pub use settings::{CommandSettings, Settings};
+pub use workbench::Workbench;

@@ -4,7 +4,6 @@
 //! A model looks at a directory before it locks it, and then changes nothing elsewhere by mistake.
 //! The phase is no authority: who may change a workspace is decided before.
 
-use mc_contract::operations::workspace_tools::WorkspacePhase;
 use mc_files::{FileError, FileKind, Root};
 
 use crate::Error;
@@ -13,15 +12,7 @@ use crate::path::resolve;
 #[cfg(test)]
 mod tests;
 
-/// Phase of a navigation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Phase {
-    /// Files are read, and the current directory may be changed.
-    #[default]
-    Discovery,
-    /// The current directory is locked, and files below it may be changed.
-    Edit,
-}
+pub use mc_domain::NavigationPhase as Phase;
 
 /// Action of a tool that works in the edit phase only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,10 +31,16 @@ pub enum Action {
 pub struct EditPath(String);
 
 /// Current directory and phase. It starts at the root, in discovery.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Navigation {
     cwd: String,
     phase: Phase,
+}
+
+impl Default for Navigation {
+    fn default() -> Self {
+        Self { cwd: String::new(), phase: Phase::Discovery }
+    }
 }
 
 impl Navigation {
@@ -149,25 +146,6 @@ impl EditPath {
     /// Returns the path from the root.
     pub fn as_str(&self) -> &str {
         &self.0
-    }
-}
-
-impl Phase {
-    /// Returns the name on the wire.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Discovery => "discovery",
-            Self::Edit => "edit",
-        }
-    }
-}
-
-impl From<Phase> for WorkspacePhase {
-    fn from(phase: Phase) -> Self {
-        match phase {
-            Phase::Discovery => Self::Discovery,
-            Phase::Edit => Self::Edit,
-        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use mc_accounts::Principal;
 use mc_domain::{WorkspaceId, WorkspaceState};
+use mc_files::Root;
 use mc_git::WorkTree;
 use mc_memory::ProjectContext;
 use mc_sanitizer::{Policy, Sanitizer};
@@ -9,7 +10,7 @@ use mc_store::workspaces::{self, Workspace};
 use mc_store::{nodes, policies};
 use tokio_util::sync::CancellationToken;
 
-use crate::{ServiceError, Settings};
+use crate::{ServiceError, Settings, tools};
 
 /// A workspace whose files are on this node.
 #[derive(Debug)]
@@ -22,6 +23,19 @@ pub struct OpenWorkspace {
     pub sanitizer: Sanitizer,
     /// Decides which of them are masked.
     pub policy: Policy,
+}
+
+impl OpenWorkspace {
+    /// Returns the workspace for tools. `root` is that of its tree.
+    pub fn for_tools<'a>(&'a self, root: &'a Root) -> tools::Workspace<'a> {
+        tools::Workspace {
+            work_tree: &self.work_tree,
+            root,
+            sanitizer: &self.sanitizer,
+            policy: &self.policy,
+            is_editable: self.workspace.is_editable,
+        }
+    }
 }
 
 /// Opens a workspace of the caller, and notes that it is used.

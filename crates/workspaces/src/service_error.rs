@@ -1,6 +1,8 @@
 //! Errors of the use-cases.
 
-use mc_domain::{Classified, ErrorKind, NavigationId, Role, WorkspaceId, WorkspaceState};
+use mc_domain::{
+    Classified, CommandId, ErrorKind, NavigationId, Role, WorkspaceId, WorkspaceState,
+};
 
 use crate::Error;
 
@@ -25,6 +27,35 @@ pub enum ServiceError {
          Fetch the repository into a workspace of your own"
     )]
     OtherOwner,
+    /// Another call changes the workspace.
+    #[error(
+        "another edit, git call or command works in the workspace; wait until it has ended, or \
+         cancel the command, then try again"
+    )]
+    Busy,
+    /// The configuration allows no commands.
+    #[error(
+        "the service runs no commands, since its configuration has sandbox.runner: none; ask the \
+         operator to change it"
+    )]
+    NoCommands,
+    /// As many commands run on the node as may.
+    #[error("{0} commands run on this node, as many as may; wait until one of them has ended")]
+    TooManyCommands(usize),
+    /// The navigation has no such command, or its result is no longer kept.
+    #[error(
+        "this navigation has no command {0}: the id is wrong, the service was restarted, or its \
+         result was forgotten half an hour after its end; run it again"
+    )]
+    UnknownCommand(CommandId),
+    /// A command could not run.
+    #[error("the command could not run: {reason}")]
+    CommandFailed {
+        /// Kind of the error.
+        kind: ErrorKind,
+        /// The error.
+        reason: String,
+    },
     /// The files are not there yet.
     #[error("{}", not_ready(*.0, .1.as_deref()))]
     NotReady(WorkspaceState, Option<String>),
@@ -95,9 +126,14 @@ fn not_ready(state: WorkspaceState, reason: Option<&str>) -> String {
 impl Classified for ServiceError {
     fn kind(&self) -> ErrorKind {
         match self {
-            Self::UnknownWorkspace(_) | Self::UnknownNavigation(_) => ErrorKind::NotFound,
+            Self::UnknownWorkspace(_) | Self::UnknownNavigation(_) | Self::UnknownCommand(_) => {
+                ErrorKind::NotFound
+            }
+            Self::CommandFailed { kind, .. } => *kind,
+            Self::NoCommands => ErrorKind::Forbidden,
+            Self::TooManyCommands(_) => ErrorKind::RateLimited,
             Self::OtherOwner | Self::WorkspacesOfOthers(_) => ErrorKind::Forbidden,
-            Self::NotReady(..) | Self::TooManyWorkspaces(_) | Self::NoSpace { .. } => {
+            Self::Busy | Self::NotReady(..) | Self::TooManyWorkspaces(_) | Self::NoSpace { .. } => {
                 ErrorKind::Conflict
             }
             Self::OtherNode(_) => ErrorKind::Unavailable,
@@ -116,6 +152,7 @@ impl Classified for ServiceError {
         match self {
             Self::UnknownWorkspace(_) => Some("workspaceId".into()),
             Self::UnknownNavigation(_) => Some("handle".into()),
+            Self::UnknownCommand(_) => Some("command_id".into()),
             Self::WorkspacesOfOthers(_) => Some("all".into()),
             Self::NameOfFolder => Some("directory".into()),
             Self::Folder(error) => match error.field().as_deref() {

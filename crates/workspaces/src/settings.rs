@@ -30,6 +30,17 @@ pub struct Settings {
     pub max_project_bytes: u64,
     /// Time after the last call at which a navigation ends.
     pub max_idle: Duration,
+    /// How commands run; `None` if none may.
+    pub commands: Option<CommandSettings>,
+}
+
+/// How the commands of workspaces run.
+#[derive(Debug, Clone)]
+pub struct CommandSettings {
+    /// The sandbox. The directory of the clones is one of its allowed roots.
+    pub sandbox: mc_sandbox::Settings,
+    /// Limits of a command.
+    pub limits: mc_sandbox::Limits,
 }
 
 impl Settings {
@@ -54,6 +65,7 @@ impl Default for Settings {
             max_per_user: 20,
             max_project_bytes: 20 << 30,
             max_idle: Duration::from_hours(8),
+            commands: None,
         }
     }
 }

@@ -27,13 +27,13 @@ use crate::Error;
 use crate::edit::MaskedTree;
 use crate::navigation::{Action, Navigation};
 
-pub use bash::{CommandProgress, Commands, bash};
+pub use bash::{CommandProgress, Commands, bash, check_bash};
 pub use edit::edit;
 pub use git::git;
 pub use history::EditHistory;
 pub use instructions::instructions;
 pub use json_edit::json_edit;
-pub use navigator::navigator;
+pub use navigator::{navigator, started};
 
 /// An opened workspace, and what the caller may do in it.
 #[derive(Debug, Clone, Copy)]

@@ -38,7 +38,7 @@ pub async fn create_workspace(
     JsonBody(request): JsonBody<CreateWorkspace>,
 ) -> Result<(StatusCode, Json<Workspace>), Problem> {
     let ctx = api.authorize(&caller, &request.project_key, Permission::Ingest).await?;
-    let created = requests::create(&ctx, &caller, &api.settings.workspaces, &request).await?;
+    let created = requests::create(&ctx, &caller, &api.workbench.settings, &request).await?;
     Ok((StatusCode::ACCEPTED, Json(created)))
 }
 
@@ -58,7 +58,7 @@ pub async fn create_workspace_folder(
     JsonBody(request): JsonBody<CreateWorkspaceFolder>,
 ) -> Result<(StatusCode, Json<Workspace>), Problem> {
     let ctx = api.authorize(&caller, &request.project_key, Permission::Ingest).await?;
-    let settings = &api.settings.workspaces;
+    let settings = &api.workbench.settings;
     let created = requests::create_folder(&ctx, &caller, settings, &request).await?;
     Ok((StatusCode::CREATED, Json(created)))
 }
@@ -112,7 +112,7 @@ pub async fn delete_workspace(
     PathParams(WorkspacePathParams { id }): PathParams<WorkspacePathParams>,
 ) -> Result<StatusCode, Problem> {
     let ctx = api.workspace_context(&caller, id, Permission::Read).await?;
-    requests::delete(&ctx, &api.settings.workspaces, id).await?;
+    requests::delete(&ctx, &api.workbench.settings, id).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -157,7 +157,7 @@ pub async fn read_workspace_file(
 
 impl ApiState {
     /// Authorizes the caller in the project of a workspace.
-    async fn workspace_context(
+    pub(super) async fn workspace_context(
         &self,
         caller: &Principal,
         id: WorkspaceId,
@@ -176,6 +176,6 @@ impl ApiState {
         permission: Permission,
     ) -> Result<OpenWorkspace, Problem> {
         let ctx = self.workspace_context(caller, id, permission).await?;
-        Ok(open::open(&ctx, caller, &self.settings.workspaces, id).await?)
+        Ok(open::open(&ctx, caller, &self.workbench.settings, id).await?)
     }
 }

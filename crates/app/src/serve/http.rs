@@ -7,10 +7,11 @@ use anyhow::{Context, Result};
 use axum::Router;
 use mc_api::{ApiSettings, ApiState, Serving, Tls, TlsFiles};
 use mc_mcp::{CoreClient, MemoryServer, ServerSettings, Toolset};
+use mc_workspaces::CommandSettings;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio_util::sync::CancellationToken;
 
-use crate::config::Config;
+use crate::config::{Config, SandboxRunner};
 use crate::data_dir;
 
 /// Open files other than connections: those of the keyword index and the database's sockets.
@@ -49,7 +50,19 @@ pub fn workspaces(config: &Config) -> Result<mc_workspaces::Settings> {
         max_per_user: settings.max_per_user,
         max_project_bytes: settings.max_project_megabytes << 20,
         max_idle: Duration::from_mins(settings.max_idle_minutes.into()),
+        commands: commands(config)?,
     })
+}
+
+/// Returns how the commands of workspaces run; `None` if none may.
+fn commands(config: &Config) -> Result<Option<CommandSettings>> {
+    if config.sandbox.runner == SandboxRunner::None {
+        return Ok(None);
+    }
+    let protected = vec![config.data_dir.clone(), config.cache_dir.clone()];
+    let clones = vec![config.data_dir.join(data_dir::permissions::WORKSPACES)];
+    let sandbox = config.sandbox.settings(protected, clones)?;
+    Ok(Some(CommandSettings { sandbox, limits: config.sandbox.limits()? }))
 }
 
 /// Returns the API and `/mcp` behind the ingress. Tools call the API in this process without the

@@ -7,19 +7,23 @@ mod bash;
 mod edit;
 mod fields;
 mod git;
+mod handle;
+mod instructions;
 mod json_edit;
 mod line_range;
 mod navigator;
 mod response;
 
-pub use bash::BashRequest;
+pub use bash::{BashRequest, Command};
 pub use edit::{EditCommand, EditRequest};
 pub use fields::required;
 pub use git::{GitCommand, GitRequest, StashAction};
+pub use handle::{CommandPath, NavigationPath};
+pub use instructions::instructions;
 pub use json_edit::{JsonEditCommand, JsonEditRequest};
 pub use line_range::LineRange;
 pub use navigator::{NavigatorCommand, NavigatorRequest};
-pub use response::{ToolResponse, WorkspacePhase};
+pub use response::ToolResponse;
 
 /// Defines the subcommands of a tool.
 macro_rules! subcommands {

@@ -28,4 +28,12 @@ vocabularies! {
         /// The current directory is locked, and files below it may be changed.
         Edit = "edit",
     }
+
+    /// The state of a command.
+    CommandState, "state", {
+        /// It runs, or waits for its processes to end.
+        Running = "running",
+        /// It has ended; the result says how.
+        Completed = "completed",
+    }
 }

@@ -76,6 +76,11 @@ pub async fn update(
     tx.commit().await
 }
 
+/// Deletes a navigation; returns whether it existed.
+pub async fn delete(tx: &mut Tx, id: NavigationId) -> Result<bool> {
+    tx.has_changed(sqlx::query!("delete from navigations where id = $1", id.0)).await
+}
+
 /// Deletes the navigations that were idle for longer than `max_idle`. Returns their number.
 pub async fn delete_idle(store: &Store, max_idle: Duration) -> Result<u64> {
     let deleted = sqlx::query!(

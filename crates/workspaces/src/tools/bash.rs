@@ -60,7 +60,7 @@ pub async fn bash(
     cancel: &CancellationToken,
 ) -> Result<ToolResponse, Error> {
     request.check()?;
-    workspace.check(navigation, Action::RunCommands)?;
+    check_bash(workspace, navigation)?;
     let wall_time = Duration::from_secs(request.timeout_seconds.unwrap_or_default().get());
     let limits = Limits { wall_time, output_bytes: MAX_OUTPUT_BYTES, ..commands.limits.clone() };
     let command = command(workspace, navigation, request.command.as_str())?.limits(limits);
@@ -90,15 +90,18 @@ pub async fn bash(
     Ok(ToolResponse { error, error_code, ..output.response(navigation) })
 }
 
+/// Checks that commands may run in a workspace, before one waits for its turn.
+pub fn check_bash(workspace: &Workspace<'_>, navigation: &Navigation) -> Result<(), Error> {
+    workspace.check(navigation, Action::RunCommands)?;
+    if workspace.work_tree.is_of_clone() { Ok(()) } else { Err(Error::CommandsInPlace) }
+}
+
 /// Returns the command with the directories that it sees.
 fn command(
     workspace: &Workspace<'_>,
     navigation: &Navigation,
     text: &str,
 ) -> Result<Command, Error> {
-    if !workspace.work_tree.is_of_clone() {
-        return Err(Error::CommandsInPlace);
-    }
     let cwd = navigation.cwd();
     let directory = |path: &str, access| {
         // By its handle: no link on the path is followed.

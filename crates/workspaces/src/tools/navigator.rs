@@ -37,14 +37,19 @@ pub fn navigator(
         NavigatorCommand::LockCwd => {
             workspace.check_editable()?;
             navigation.lock_cwd(workspace.root)?;
-            Output::new(instructions(navigation.phase(), navigation.cwd()))
+            Output::new(instructions(navigation))
         }
         NavigatorCommand::Unlock => {
             navigation.unlock();
-            Output::new(instructions(navigation.phase(), navigation.cwd()))
+            Output::new(instructions(navigation))
         }
     };
     Ok(output.response(navigation))
+}
+
+/// Returns the response to the start of a navigation: the instructions of its phase.
+pub fn started(navigation: &Navigation) -> ToolResponse {
+    Output::new(instructions(navigation)).response(navigation)
 }
 
 struct Call<'a> {

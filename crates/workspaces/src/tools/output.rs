@@ -68,11 +68,12 @@ impl Output {
     /// Returns the response of a call.
     pub fn response(self, navigation: &Navigation) -> ToolResponse {
         ToolResponse {
+            handle: None,
             output: self.text,
             error: String::new(),
             error_code: 0,
             cwd: display(navigation.cwd()),
-            phase: navigation.phase().into(),
+            phase: navigation.phase(),
             is_truncated: self.is_truncated,
             notes: self.notes,
         }

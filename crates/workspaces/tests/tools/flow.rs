@@ -1,6 +1,6 @@
 //! The work of a model on a workspace, from discovery to a commit.
 
-use mc_contract::operations::workspace_tools::WorkspacePhase;
+use mc_domain::NavigationPhase;
 use mc_workspaces::navigation::Phase;
 use mc_workspaces::tools::instructions;
 use serde_json::json;
@@ -12,7 +12,7 @@ async fn a_change_is_found_made_tested_and_committed() {
     let Some(mut fixture) = Fixture::with_sandbox().await else { return };
     let done = fixture.navigator(json!({"subcommand": "unlock"})).expect("unlocked");
     assert_eq!(done.output, instructions(Phase::Discovery, "src"));
-    assert_eq!((done.phase, done.cwd.as_str()), (WorkspacePhase::Discovery, "/workspace/src"));
+    assert_eq!((done.phase, done.cwd.as_str()), (NavigationPhase::Discovery, "/workspace/src"));
     fixture.navigator(json!({"subcommand": "cd", "path": ".."})).expect("the root");
 
     let found = fixture.navigator(json!({"subcommand": "find", "pattern": "*.rs"})).expect("files");
@@ -27,7 +27,7 @@ async fn a_change_is_found_made_tested_and_committed() {
     assert!(done.output.starts_with("file         28 cart.rs\n"), "{}", done.output);
     let done = fixture.navigator(json!({"subcommand": "lock_cwd"})).expect("locked");
     assert_eq!(done.output, instructions(Phase::Edit, "src"));
-    assert_eq!(done.phase, WorkspacePhase::Edit);
+    assert_eq!(done.phase, NavigationPhase::Edit);
 
     let done =
         fixture.edit(json!({"subcommand": "view", "path": "cart.rs", "view_range": [2, -1]}));
@@ -51,7 +51,7 @@ async fn a_change_is_found_made_tested_and_committed() {
     let output = fixture.run("grep -c 8 cart.rs; pwd; cat ../README.md").await;
     assert_eq!(output, "1\n/workspace/src\n# Shop\n");
     let done = fixture.navigator(json!({"subcommand": "unlock"})).expect("unlocked");
-    assert_eq!(done.phase, WorkspacePhase::Discovery);
+    assert_eq!(done.phase, NavigationPhase::Discovery);
 }
 
 #[tokio::test]

@@ -1,9 +1,12 @@
 //! `bash`: runs a command in a sandbox.
 
+use chrono::{DateTime, Utc};
+use mc_domain::{CommandId, CommandState};
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 use utoipa::ToSchema;
 
+use super::ToolResponse;
 use crate::Request;
 use crate::number::CommandSeconds;
 use crate::text::ShellCommand;
@@ -22,3 +25,25 @@ pub struct BashRequest {
 }
 
 impl Request for BashRequest {}
+
+/// A command that runs, or has ended not long ago.
+#[skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(example = json!({
+    "command_id": "5c1c1c5e-3d0e-4a47-8b53-0d0ab9f3b7a1", "state": "running",
+    "started_at": "2026-11-20T10:00:00Z", "stdout_bytes": 512, "stderr_bytes": 0
+}))]
+pub struct Command {
+    /// The command's id.
+    pub command_id: CommandId,
+    /// Whether it still runs.
+    pub state: CommandState,
+    /// When it was started.
+    pub started_at: DateTime<Utc>,
+    /// Bytes of standard output so far.
+    pub stdout_bytes: u64,
+    /// Bytes of standard error so far.
+    pub stderr_bytes: u64,
+    /// The result; absent while it runs.
+    pub result: Option<ToolResponse>,
+}

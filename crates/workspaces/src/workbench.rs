@@ -1,0 +1,280 @@
+//! The tools of workspaces on a node: calls by the handle of a navigation (seed 003).
+//!
+//! The current directory and the phase are in the database. What can't be stored stays in memory:
+//! the edits that can be undone, and running commands. After a restart, edits of before can't be
+//! undone here, and running commands are lost.
+
+mod command;
+mod exclusion;
+mod histories;
+
+use std::sync::Arc;
+
+use mc_accounts::Principal;
+use mc_contract::operations::workspace_tools::{
+    BashRequest, Command, EditRequest, GitRequest, JsonEditRequest, NavigatorRequest, ToolResponse,
+};
+use mc_domain::{CommandId, NavigationId, WorkspaceId};
+use mc_git::Identity;
+use mc_memory::ProjectContext;
+use mc_memory::content_filter::run_blocking;
+use mc_sandbox::Sandbox;
+use mc_store::navigations::{self, StoredNavigation};
+use tokio::sync::OnceCell;
+use tokio_util::sync::CancellationToken;
+
+use crate::navigation::Navigation;
+use crate::open::{OpenWorkspace, open};
+use crate::tools::{self, EditHistory};
+use crate::{Error, ServiceError, Settings};
+use command::RunningCommands;
+use exclusion::Exclusion;
+use histories::Histories;
+
+/// The workspaces of a node at work.
+#[derive(Debug, Default)]
+pub struct Workbench {
+    /// Settings of the node.
+    pub settings: Arc<Settings>,
+    sandbox: OnceCell<Arc<Sandbox>>,
+    exclusion: Exclusion,
+    histories: Histories,
+    commands: RunningCommands,
+}
+
+/// A navigation of the caller, with its workspace open.
+struct Session {
+    id: NavigationId,
+    navigation: Navigation,
+    open: Arc<OpenWorkspace>,
+    history: Arc<std::sync::Mutex<EditHistory>>,
+}
+
+impl Workbench {
+    /// Creates the workbench of a node.
+    pub fn new(settings: Settings) -> Self {
+        Self { settings: Arc::new(settings), ..Self::default() }
+    }
+
+    /// Starts a navigation of the caller at the root of a workspace, in discovery.
+    pub async fn start(
+        &self,
+        ctx: &ProjectContext,
+        principal: &Principal,
+        workspace: WorkspaceId,
+    ) -> Result<ToolResponse, ServiceError> {
+        // The workspace must be the caller's, and ready.
+        open(ctx, principal, &self.settings, workspace).await?;
+        // Random: an id that contains the time could be guessed.
+        let id = NavigationId(uuid::Uuid::new_v4());
+        let (project, user) = (ctx.project.id, principal.user);
+        let mut tx = ctx.store.begin().await?;
+        navigations::create(&mut tx, project, workspace, user, id).await?;
+        tx.commit().await?;
+        let response = tools::started(&Navigation::default());
+        Ok(ToolResponse { handle: Some(id), ..response })
+    }
+
+    /// Ends a navigation of the caller, with its commands.
+    pub async fn end(&self, ctx: &ProjectContext, id: NavigationId) -> Result<(), ServiceError> {
+        let mut tx = ctx.store.begin().await?;
+        if !navigations::delete(&mut tx, id).await? {
+            return Err(ServiceError::UnknownNavigation(id));
+        }
+        tx.commit().await?;
+        self.histories.remove(id);
+        self.commands.cancel_all(id);
+        Ok(())
+    }
+
+    /// Runs a subcommand of `navigator`.
+    pub async fn navigator(
+        &self,
+        ctx: &ProjectContext,
+        principal: &Principal,
+        id: NavigationId,
+        request: NavigatorRequest,
+    ) -> Result<ToolResponse, ServiceError> {
+        let session = self.session(ctx, principal, id).await?;
+        let call = move |session: &mut Session, tree: &tools::Workspace<'_>| {
+            let mut history = histories::locked(&session.history);
+            tools::navigator(tree, &mut session.navigation, &mut history, &request)
+        };
+        self.blocking(ctx, session, call).await
+    }
+
+    /// Runs a subcommand of `edit_tool`.
+    pub async fn edit(
+        &self,
+        ctx: &ProjectContext,
+        principal: &Principal,
+        id: NavigationId,
+        request: EditRequest,
+    ) -> Result<ToolResponse, ServiceError> {
+        let session = self.session(ctx, principal, id).await?;
+        let _alone = self.exclusion.enter(session.workspace()).await?;
+        let call = move |session: &mut Session, tree: &tools::Workspace<'_>| {
+            let mut history = histories::locked(&session.history);
+            tools::edit(tree, &session.navigation, &mut history, &request)
+        };
+        self.blocking(ctx, session, call).await
+    }
+
+    /// Runs a subcommand of `json_edit_tool`.
+    pub async fn json_edit(
+        &self,
+        ctx: &ProjectContext,
+        principal: &Principal,
+        id: NavigationId,
+        request: JsonEditRequest,
+    ) -> Result<ToolResponse, ServiceError> {
+        let session = self.session(ctx, principal, id).await?;
+        let _alone = self.exclusion.enter(session.workspace()).await?;
+        let call = move |session: &mut Session, tree: &tools::Workspace<'_>| {
+            let mut history = histories::locked(&session.history);
+            tools::json_edit(tree, &session.navigation, &mut history, &request)
+        };
+        self.blocking(ctx, session, call).await
+    }
+
+    /// Runs a subcommand of `git_tool`. The caller is the author of a commit that names no other.
+    pub async fn git(
+        &self,
+        ctx: &ProjectContext,
+        principal: &Principal,
+        id: NavigationId,
+        request: &GitRequest,
+    ) -> Result<ToolResponse, ServiceError> {
+        let session = self.session(ctx, principal, id).await?;
+        let _alone = self.exclusion.enter(session.workspace()).await?;
+        // Ends git if the request is dropped.
+        let cancel = CancellationToken::new();
+        let _ends = cancel.clone().drop_guard();
+        let name = principal.name().to_owned();
+        let author = Identity { email: format!("{name}@localhost"), name };
+        let root = session.open.work_tree.root()?;
+        let tree = session.open.for_tools(&root);
+        let response = tools::git(&tree, &session.navigation, &author, request, &cancel).await?;
+        self.finish(ctx, &session, response).await
+    }
+
+    /// Starts a command of `bash`, and waits some seconds for its end.
+    pub async fn bash(
+        &self,
+        ctx: &ProjectContext,
+        principal: &Principal,
+        id: NavigationId,
+        request: BashRequest,
+    ) -> Result<Command, ServiceError> {
+        let session = self.session(ctx, principal, id).await?;
+        let tools = self.settings.commands.clone().ok_or(ServiceError::NoCommands)?;
+        // Refused before anything waits.
+        let root = session.open.work_tree.root()?;
+        tools::check_bash(&session.open.for_tools(&root), &session.navigation)?;
+        let sandbox = self.sandbox().await?;
+        let alone = self.exclusion.enter(session.workspace()).await?;
+        self.finish_phase(ctx, &session).await?;
+        let started = self.commands.start(session, alone, sandbox, tools.limits, request)?;
+        self.commands.wait(id, started).await
+    }
+
+    /// Waits some seconds for the end of a command, and returns it or how far it is.
+    pub async fn command(
+        &self,
+        ctx: &ProjectContext,
+        id: NavigationId,
+        command: CommandId,
+    ) -> Result<Command, ServiceError> {
+        self.stored(ctx, id).await?;
+        self.commands.wait(id, command).await
+    }
+
+    /// Ends a running command with all its processes.
+    pub async fn cancel(
+        &self,
+        ctx: &ProjectContext,
+        id: NavigationId,
+        command: CommandId,
+    ) -> Result<Command, ServiceError> {
+        self.stored(ctx, id).await?;
+        self.commands.cancel(id, command)?;
+        self.commands.wait(id, command).await
+    }
+
+    async fn sandbox(&self) -> Result<Arc<Sandbox>, ServiceError> {
+        let tools = self.settings.commands.as_ref().ok_or(ServiceError::NoCommands)?;
+        let detect = || async {
+            let sandbox = Sandbox::detect(tools.sandbox.clone()).await;
+            sandbox.map(Arc::new).map_err(|error| ServiceError::Tree(Error::Sandbox(error)))
+        };
+        Ok(Arc::clone(self.sandbox.get_or_try_init(detect).await?))
+    }
+
+    async fn stored(
+        &self,
+        ctx: &ProjectContext,
+        id: NavigationId,
+    ) -> Result<StoredNavigation, ServiceError> {
+        let found = navigations::find(&ctx.store, id, self.settings.max_idle).await?;
+        found.ok_or(ServiceError::UnknownNavigation(id))
+    }
+
+    async fn session(
+        &self,
+        ctx: &ProjectContext,
+        principal: &Principal,
+        id: NavigationId,
+    ) -> Result<Session, ServiceError> {
+        let stored = self.stored(ctx, id).await?;
+        let open = open(ctx, principal, &self.settings, stored.workspace).await?;
+        let navigation = Navigation::restore(&stored.cwd, stored.phase)?;
+        let history = self.histories.of(id, self.settings.max_idle);
+        Ok(Session { id, navigation, open: Arc::new(open), history })
+    }
+
+    /// Runs a tool that reads and writes files on a blocking thread.
+    async fn blocking(
+        &self,
+        ctx: &ProjectContext,
+        mut session: Session,
+        call: impl FnOnce(&mut Session, &tools::Workspace<'_>) -> Result<ToolResponse, Error>
+        + Send
+        + 'static,
+    ) -> Result<ToolResponse, ServiceError> {
+        let work = move || {
+            let open = Arc::clone(&session.open);
+            let root = open.work_tree.root()?;
+            let response = call(&mut session, &open.for_tools(&root))?;
+            Ok::<_, ServiceError>((session, response))
+        };
+        let (session, response) = run_blocking(work).await?;
+        self.finish(ctx, &session, response).await
+    }
+
+    /// Stores the navigation after a call, and adds its handle to the response.
+    async fn finish(
+        &self,
+        ctx: &ProjectContext,
+        session: &Session,
+        response: ToolResponse,
+    ) -> Result<ToolResponse, ServiceError> {
+        self.finish_phase(ctx, session).await?;
+        Ok(ToolResponse { handle: Some(session.id), ..response })
+    }
+
+    async fn finish_phase(
+        &self,
+        ctx: &ProjectContext,
+        session: &Session,
+    ) -> Result<(), ServiceError> {
+        let Session { id, navigation, .. } = session;
+        let (cwd, phase) = (navigation.cwd(), navigation.phase());
+        Ok(navigations::update(&ctx.store, *id, cwd, phase).await?)
+    }
+}
+
+impl Session {
+    fn workspace(&self) -> WorkspaceId {
+        self.open.workspace.id
+    }
+}

@@ -1,0 +1,213 @@
+//! Commands of `bash` that run in the background, and their results.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use chrono::Utc;
+use mc_contract::operations::workspace_tools::{BashRequest, Command, ToolResponse};
+use mc_domain::{Classified as _, CommandId, CommandState, ErrorKind, NavigationId};
+use mc_sandbox::{Limits, Sandbox};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio_util::sync::CancellationToken;
+
+use super::Session;
+use super::exclusion::Alone;
+use crate::tools::{self, CommandProgress, Commands};
+use crate::{Error, ServiceError};
+
+/// How long a request waits for the end of a command. A request ends after 30 seconds.
+const MAX_WAIT: Duration = Duration::from_secs(20);
+/// How long the result of a command is kept.
+const KEPT: Duration = Duration::from_mins(30);
+/// Maximum number of commands that run on a node at once.
+const MAX_RUNNING: usize = 8;
+/// Maximum number of results that are kept.
+const MAX_RESULTS: usize = 256;
+
+/// The commands of a node that run, or ended not long ago.
+#[derive(Debug)]
+pub(super) struct RunningCommands {
+    all: Mutex<HashMap<CommandId, Entry>>,
+    slots: Arc<Semaphore>,
+}
+
+#[derive(Debug)]
+struct Entry {
+    navigation: NavigationId,
+    command: Command,
+    progress: Arc<Mutex<CommandProgress>>,
+    result: watch::Receiver<Option<Finished>>,
+    cancel: CancellationToken,
+    ended_at: Option<Instant>,
+}
+
+/// The result of a command, or why it could not run.
+type Finished = Result<ToolResponse, (ErrorKind, String)>;
+
+impl Default for RunningCommands {
+    fn default() -> Self {
+        Self { all: Mutex::default(), slots: Arc::new(Semaphore::new(MAX_RUNNING)) }
+    }
+}
+
+impl RunningCommands {
+    /// Starts a command. It has its workspace alone until it ends.
+    pub fn start(
+        &self,
+        session: Session,
+        alone: Alone,
+        sandbox: Arc<Sandbox>,
+        limits: Limits,
+        request: BashRequest,
+    ) -> Result<CommandId, ServiceError> {
+        let slot = Arc::clone(&self.slots).try_acquire_owned();
+        let slot = slot.map_err(|_| ServiceError::TooManyCommands(MAX_RUNNING))?;
+        let id = CommandId(uuid::Uuid::new_v4());
+        let (done, result) = watch::channel(None);
+        let (progress, cancel) = (Arc::default(), CancellationToken::new());
+        let entry = Entry {
+            navigation: session.id,
+            command: Command {
+                command_id: id,
+                state: CommandState::Running,
+                started_at: Utc::now(),
+                stdout_bytes: 0,
+                stderr_bytes: 0,
+                result: None,
+            },
+            progress: Arc::clone(&progress),
+            result,
+            cancel: cancel.clone(),
+            ended_at: None,
+        };
+        self.forget_old();
+        self.all().insert(id, entry);
+        let running = Running { session, alone, slot, sandbox, limits, request, progress, cancel };
+        tokio::spawn(async move {
+            // Nobody waits if the result was forgotten.
+            let _ = done.send(Some(running.run().await));
+        });
+        Ok(id)
+    }
+
+    /// Waits for the end of a command, but not for long. Returns how far it is.
+    pub async fn wait(
+        &self,
+        navigation: NavigationId,
+        id: CommandId,
+    ) -> Result<Command, ServiceError> {
+        let mut result = self.find(navigation, id, |entry| entry.result.clone())?;
+        // On an error, the task has panicked.
+        let _ = tokio::time::timeout(MAX_WAIT, result.wait_for(Option::is_some)).await;
+        let has_panicked = result.has_changed().is_err() && result.borrow().is_none();
+        let finished = result.borrow().clone();
+        self.find(navigation, id, |entry| entry.now(finished, has_panicked))?
+    }
+
+    /// Ends a command with all its processes.
+    pub fn cancel(&self, navigation: NavigationId, id: CommandId) -> Result<(), ServiceError> {
+        self.find(navigation, id, |entry| entry.cancel.cancel())
+    }
+
+    /// Ends all commands of a navigation.
+    pub fn cancel_all(&self, navigation: NavigationId) {
+        let all = self.all();
+        all.values()
+            .filter(|entry| entry.navigation == navigation)
+            .for_each(|entry| entry.cancel.cancel());
+    }
+
+    fn find<T>(
+        &self,
+        navigation: NavigationId,
+        id: CommandId,
+        read: impl FnOnce(&mut Entry) -> T,
+    ) -> Result<T, ServiceError> {
+        let mut all = self.all();
+        let entry = all.get_mut(&id).filter(|entry| entry.navigation == navigation);
+        entry.map(read).ok_or(ServiceError::UnknownCommand(id))
+    }
+
+    fn forget_old(&self) {
+        let mut all = self.all();
+        all.values_mut().for_each(Entry::note_end);
+        all.retain(|_, entry| entry.ended_at.is_none_or(|ended| ended.elapsed() < KEPT));
+        while all.len() >= MAX_RESULTS {
+            let ended = all.iter().filter_map(|(id, entry)| Some((*id, entry.ended_at?)));
+            let Some((oldest, _)) = ended.min_by_key(|(_, ended)| *ended) else { return };
+            all.remove(&oldest);
+        }
+    }
+
+    fn all(&self) -> std::sync::MutexGuard<'_, HashMap<CommandId, Entry>> {
+        self.all.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Entry {
+    /// Notes when the command was found to have ended. The task that ran it has no sender left.
+    fn note_end(&mut self) {
+        if self.result.has_changed().is_err() {
+            self.ended_at.get_or_insert_with(Instant::now);
+        }
+    }
+
+    /// Returns how far the command is.
+    fn now(
+        &mut self,
+        finished: Option<Finished>,
+        has_panicked: bool,
+    ) -> Result<Command, ServiceError> {
+        let progress = *self.progress.lock().unwrap_or_else(PoisonError::into_inner);
+        let CommandProgress { stdout_bytes, stderr_bytes } = progress;
+        let command = Command { stdout_bytes, stderr_bytes, ..self.command.clone() };
+        let result = match finished {
+            _ if has_panicked => Err(ServiceError::CommandFailed {
+                kind: ErrorKind::Internal,
+                reason: "the service failed while it ran".into(),
+            }),
+            None => return Ok(command),
+            Some(Ok(response)) => Ok(response),
+            Some(Err((kind, reason))) => Err(ServiceError::CommandFailed { kind, reason }),
+        };
+        self.note_end();
+        result.map(|response| Command {
+            state: CommandState::Completed,
+            result: Some(response),
+            ..command
+        })
+    }
+}
+
+/// All that a running command needs.
+struct Running {
+    session: Session,
+    alone: Alone,
+    slot: OwnedSemaphorePermit,
+    sandbox: Arc<Sandbox>,
+    limits: Limits,
+    request: BashRequest,
+    progress: Arc<Mutex<CommandProgress>>,
+    cancel: CancellationToken,
+}
+
+impl Running {
+    async fn run(self) -> Finished {
+        let Self { session, alone, slot, sandbox, limits, request, progress, cancel } = self;
+        let on_progress = move |now| {
+            *progress.lock().unwrap_or_else(PoisonError::into_inner) = now;
+        };
+        let commands = Commands { sandbox: &sandbox, limits: &limits };
+        let outcome = async {
+            let root = session.open.work_tree.root().map_err(Error::from)?;
+            let tree = session.open.for_tools(&root);
+            tools::bash(&tree, commands, &session.navigation, &request, on_progress, &cancel).await
+        };
+        let outcome = outcome.await;
+        // Only now may others change the workspace.
+        drop((alone, slot));
+        let response = outcome.map_err(|error| (error.kind(), error.to_string()))?;
+        Ok(ToolResponse { handle: Some(session.id), ..response })
+    }
+}
