@@ -115,13 +115,14 @@ fn applied(
     let hidden = edited.removed_hidden_chars;
     // The new text may have secrets, too.
     let change = workspace.tree().mask(change);
-    let mut output = Output::new(format!("{message} {added} lines added, {removed} removed.\n"));
+    let mut output = Output::new(format!("{message} Lines added: {added}, removed: {removed}.\n"));
     if !change.is_empty() {
         output.text.push('\n');
         output.text.push_str(&change);
     }
     if hidden > 0 {
-        output = output.note(format!("{hidden} characters that are not shown were removed, too"));
+        output =
+            output.note(format!("characters that are not shown and were removed, too: {hidden}"));
     }
     history.add(applied.undo);
     output

@@ -65,7 +65,9 @@ impl Call<'_> {
         if listing.omitted_entries > 0 {
             let omitted = listing.omitted_entries;
             output.is_truncated = true;
-            output = output.note(format!("{omitted} more entries; set max_results to see them"));
+            output = output.note(format!(
+                "entries that are not shown: {omitted}; set max_results to see them"
+            ));
         }
         if listing.is_partial {
             output.is_truncated = true;
@@ -106,8 +108,8 @@ impl Call<'_> {
         let mut output = self.lines(found.lines.iter().map(line));
         if found.skipped > 0 {
             let skipped = found.skipped;
-            output =
-                output.note(format!("{skipped} large, binary or unreadable files were skipped"));
+            output = output
+                .note(format!("skipped files, which are large, binary or unreadable: {skipped}"));
         }
         Ok(searched(output, found.is_partial, "no line matches"))
     }

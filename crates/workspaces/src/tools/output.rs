@@ -82,7 +82,7 @@ impl Output {
 
 /// Returns a note about masked text in a file.
 fn masked(count: usize) -> Option<String> {
-    (count > 0).then(|| format!("the file has {count} masked texts, which can't be edited"))
+    (count > 0).then(|| format!("masked texts in the file, which can't be edited: {count}"))
 }
 
 /// Returns a name or path in one line: a line break in it would look like another entry.

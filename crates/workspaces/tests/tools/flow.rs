@@ -36,7 +36,7 @@ async fn a_change_is_found_made_tested_and_committed() {
         "subcommand": "str_replace", "path": "cart.rs", "old_str": "    7", "new_str": "    8"
     }));
     let done = done.expect("an edit").output;
-    let start = "File /workspace/src/cart.rs edited successfully. 1 lines added, 1 removed.\n";
+    let start = "File /workspace/src/cart.rs edited successfully. Lines added: 1, removed: 1.\n";
     assert!(done.starts_with(start) && done.contains("     2\t    8\n"), "{done}");
     let done = fixture.json_edit(json!({
         "subcommand": "set", "path": "package.json", "json_path": "$.version", "value": "1.1.0"
@@ -60,7 +60,7 @@ async fn what_a_model_reads_is_masked_and_bounded() {
     let read = fixture.navigator(json!({"subcommand": "read", "path": "src/conf.toml"}));
     let read = read.expect("lines");
     assert!(read.output.starts_with("     1\tpass") && !read.output.contains("hunter2"));
-    assert_eq!(read.notes, ["the file has 1 masked texts, which can't be edited"]);
+    assert_eq!(read.notes, ["masked texts in the file, which can't be edited: 1"]);
     let found = fixture.navigator(json!({"subcommand": "grep", "pattern": "hunter"}));
     assert_eq!(found.expect("no line").notes, ["no line matches"]);
 
@@ -74,7 +74,7 @@ async fn what_a_model_reads_is_masked_and_bounded() {
     let found = fixture.navigator(found).expect("lines");
     assert_eq!((found.output.lines().count(), found.is_truncated), (5, true));
     let listed = fixture.navigator(json!({"subcommand": "ls", "max_results": 2})).expect("entries");
-    assert_eq!(listed.notes, ["2 more entries; set max_results to see them"]);
+    assert_eq!(listed.notes, ["entries that are not shown: 2; set max_results to see them"]);
     fixture.write("a\nfile b", "");
     let listed = fixture.navigator(json!({"subcommand": "ls"})).expect("entries").output;
     assert!(listed.contains("a\\nfile b") && listed.lines().count() == 5, "{listed}");

@@ -75,7 +75,7 @@ async fn output_of_git_is_masked_and_bounded() {
     let show = json!({"subcommand": "show", "revision": "HEAD", "path": "conf.toml"});
     let shown = fixture.git(show).await.expect("a file");
     assert!(!shown.output.contains("hunter2"), "{}", shown.output);
-    assert_eq!(shown.notes, ["the file has 1 masked texts, which can't be edited"]);
+    assert_eq!(shown.notes, ["masked texts in the file, which can't be edited: 1"]);
     let blame = json!({"subcommand": "blame", "path": "conf.toml"});
     let shown = fixture.git(blame).await.expect("lines").output;
     assert!(!shown.contains("hunter2"), "{shown}");

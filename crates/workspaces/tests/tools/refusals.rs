@@ -75,7 +75,10 @@ async fn paths_stay_below_the_locked_directory() {
 async fn an_edit_is_exact_and_keeps_masked_text() {
     let mut fixture = Fixture::locked().await;
     fixture.write("src/twice.txt", "a\nb\na\n");
-    let replace = |path: &str, old: &str| json!({"subcommand": "str_replace", "path": path, "old_str": old, "new_str": "c"});
+    let replace = |path: &str, old: &str| {
+        let subcommand = "str_replace";
+        json!({"subcommand": subcommand, "path": path, "old_str": old, "new_str": "c"})
+    };
     let several = fixture.edit(replace("twice.txt", "a"));
     refused(several, "old_str is in the file 2 times, at lines 1, 3", ErrorKind::Conflict);
     let none = fixture.edit(replace("twice.txt", "d"));
