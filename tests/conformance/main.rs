@@ -30,7 +30,8 @@ async fn main() -> std::io::Result<()> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     println!("http://{}/mcp", listener.local_addr()?);
     let shutdown = CancellationToken::new();
-    let mcp = http_router(Fixtures::new(), shutdown.clone());
+    let fixtures = Fixtures::new();
+    let mcp = http_router(move || fixtures.clone(), shutdown.clone());
     let router = Router::new().nest_service("/mcp", mcp);
     let router = with_ingress(router, &Ingress::new(IngressConfig::default()));
     mc_api::run(listener, router, Serving::default(), shutdown).await

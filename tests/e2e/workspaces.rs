@@ -8,7 +8,9 @@ use mc_testkit::TestDatabase;
 use rustix::process::geteuid;
 use serde_json::{Value, json};
 
-use crate::harness::Service;
+use crate::cache::cache;
+use crate::harness::{Service, binary};
+use crate::mcp::script;
 use crate::repository;
 
 /// Fetches a repository of this disk into a workspace, and waits until it is there.
@@ -171,4 +173,117 @@ async fn workspace_is_reached_by_both_nodes_until_its_node_dies() {
     let found = other.until(&format!("/workspaces/{id}"), |found| found["state"] == "ready").await;
     assert_eq!(found["commit"], workspace["commit"]);
     assert_eq!(other.get(&path).await, of_first);
+}
+
+/// The tools that a client sees in the edit phase only.
+const EDITING: [&str; 4] = ["bash", "edit_tool", "git_tool", "json_edit_tool"];
+
+/// Runs the official Python client over a transport; returns what it saw in a session, and without.
+async fn worked(service: &Service, transport: [&str; 2], location: &Path) -> Value {
+    let mut client = Command::new("python3");
+    client.arg(script("workspace.py")).env("PYTHONPATH", cache().join("mcp-client"));
+    for (name, value) in service.environment() {
+        client.env(name, value);
+    }
+    client.args(transport).arg("shop").arg(service.data_dir.join("token")).arg(location);
+    let output = client.output().expect("python3 runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).expect("JSON")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn official_client_works_in_both_phases() {
+    let mut service = Service::prepared();
+    service.write_config("server: {mcp_toolsets: [rag, files]}\n");
+    service.launch().await;
+    service.project("shop").await;
+    let directory = tempfile::tempdir().expect("a directory");
+    let shop = repository::cart_sessions(directory.path());
+    let url = format!("{}/mcp", service.url);
+    let binary = binary().to_str().expect("UTF-8");
+    for transport in [["--stdio", binary], ["--http", &url]] {
+        let found = worked(&service, transport, &shop).await;
+        for (era, has_session) in [("session", true), ("stateless", false)] {
+            check_phases(&found[era], has_session);
+        }
+    }
+}
+
+/// Checks what a client saw.
+fn check_phases(seen: &Value, has_session: bool) {
+    let has_editing = |list: &str| {
+        let tools: Vec<&str> =
+            seen[list].as_array().expect("a list").iter().filter_map(Value::as_str).collect();
+        let editing = EDITING.iter().filter(|name| tools.contains(name)).count();
+        assert!(tools.contains(&"navigator") && [0, EDITING.len()].contains(&editing), "{tools:?}");
+        editing > 0
+    };
+    assert_eq!(seen["list_changed"], has_session, "{seen}");
+    let lists = ["before", "locked", "after"].map(has_editing);
+    let changes = seen["changes"].as_array().map(Vec::len);
+    if has_session {
+        assert_eq!((lists, changes), ([false, true, false], Some(2)), "{seen}");
+    } else {
+        assert_eq!((lists, changes), ([true; 3], Some(0)), "{seen}");
+    }
+    let text = |call: &str, field: &str| seen[call][field].as_str().unwrap_or_default().to_owned();
+    let refused = |call: &str, part: &str| {
+        assert!(text(call, "refused").contains(part), "{call}: {}", seen[call]);
+    };
+    refused("without_handle", "workspaceId");
+    refused("early", "Cannot edit files in discovery phase. Use navigator.lock_cwd() first");
+    refused("outside", "Path is outside the sandbox");
+    refused("ambiguous", "order.rb");
+    refused("elsewhere", "is not below the locked directory");
+    assert_eq!(text("cd", "output"), "CWD is now /workspace/app");
+    assert!(text("lock", "text").contains("This is the edit phase"), "{}", seen["lock"]);
+    assert!(!text("lock", "text").contains("not instructions"), "{}", seen["lock"]);
+    assert!(text("edited", "output").contains("edited successfully"), "{}", seen["edited"]);
+    assert!(text("set", "output").contains("null"), "{}", seen["set"]);
+    assert!(text("diff", "output").contains("-    lines.sum(&:price) + shipping_fee"), "{seen}");
+    assert_eq!(seen["committed"]["error_code"], 0, "{}", seen["committed"]);
+    let bash = &seen["bash"];
+    assert_eq!(text("bash", "output"), "/workspace/app\n{\"b\": null,\n \"a\": 2}\n", "{bash}");
+    assert_eq!((text("bash", "error"), &bash["error_code"]), ("no\n".to_owned(), &json!(3)));
+    assert_ne!(seen["network"]["error_code"], 0, "{}", seen["network"]);
+    assert_eq!(seen["unlock"]["phase"], "discovery", "{}", seen["unlock"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn long_command_is_followed_and_cancelled() {
+    let service = Service::embedded().await;
+    service.project("shop").await;
+    let directory = tempfile::tempdir().expect("a directory");
+    let shop = repository::cart_sessions(directory.path());
+    let workspace = id(&fetched(&service, &shop).await);
+    let started = service.post(&format!("/workspaces/{workspace}/navigations"), &json!({})).await;
+    let handle = started["handle"].as_str().expect("a handle");
+    let path = format!("/navigations/{handle}");
+    service.post(&format!("{path}/navigator"), &json!({"subcommand": "lock_cwd"})).await;
+
+    // A process that ignores SIGTERM, and one that is no child of the shell.
+    let command = "trap '' TERM; (setsid sleep 600 &); echo begun; while :; do sleep 1; done";
+    let request = json!({"command": command, "timeout_seconds": 600});
+    let (status, running) =
+        service.try_post(&format!("{path}/commands"), &request).await.expect("a reply");
+    assert_eq!((status, &running["state"]), (202, &json!("running")), "{running}");
+    assert_eq!(running["stdout_bytes"], 6, "{running}");
+    let edit = json!({"subcommand": "create", "path": "x.txt", "content": "x"});
+    let (status, said) = service.try_post(&format!("{path}/edit"), &edit).await.expect("a reply");
+    assert_eq!(status, 409, "{said}");
+    assert!(said["detail"].as_str().is_some_and(|text| text.contains("wait until")), "{said}");
+
+    let command = format!("{path}/commands/{}", running["command_id"].as_str().expect("an id"));
+    service.delete(&command).await;
+    let ended = service.until(&command, |found| found["state"] == "completed").await;
+    assert_eq!(ended["result"]["error_code"], 130, "{ended}");
+    assert_eq!(ended["result"]["output"], "begun\n", "{ended}");
+    service.post(&format!("{path}/edit"), &edit).await;
+    // The handle belongs to its user, and ends.
+    service.delete(&path).await;
+    let (status, said) = service
+        .try_post(&format!("{path}/navigator"), &json!({"subcommand": "pwd"}))
+        .await
+        .expect("a reply");
+    assert_eq!(status, 404, "{said}");
 }

@@ -25,22 +25,23 @@ const MAX_BODY: usize = 16 * 1024 * 1024;
 /// A session belongs to the [`Caller`](mc_domain::Caller) that those layers add to the extensions
 /// of a request. Without it, all requests are of one caller.
 ///
-/// `server` is a [`MemoryServer`](crate::MemoryServer) over
+/// The server is a [`MemoryServer`](crate::MemoryServer) over
 /// [`CoreClient::in_process`](crate::CoreClient::in_process): each tool then calls the API in this
-/// process with the token of its caller, so the API checks the token again. Any other handler can
-/// be served as well, such as the fixtures of the conformance suite.
-pub fn http_router<H>(server: H, shutdown: CancellationToken) -> Router
-where
-    H: ServerHandler + Clone,
-{
+/// process with the token of its caller, so the API checks the token again. `for_session` returns
+/// the one of a session. Any other handler can be served as well, such as the fixtures of the
+/// conformance suite.
+pub fn http_router<H: ServerHandler>(
+    for_session: impl Fn() -> H + Send + Sync + 'static,
+    shutdown: CancellationToken,
+) -> Router {
     let config = StreamableHttpServerConfig::default()
         .disable_allowed_hosts()
         .disable_allowed_origins()
         .with_max_request_body_bytes(MAX_BODY)
         .with_cancellation_token(shutdown);
     let sessions = Arc::new(CallerSessions::default());
-    let server = move || Ok(server.clone());
-    let service = StreamableHttpService::new(server, Arc::clone(&sessions), config);
+    let service =
+        StreamableHttpService::new(move || Ok(for_session()), Arc::clone(&sessions), config);
     Router::new().fallback_service(service).layer(from_fn_with_state(sessions, run_as_caller))
 }
 

@@ -30,7 +30,7 @@ pub use opened::{UNCONFIRMED, add_next, document, is_proposal, past_the_end, pie
 pub use rag::{index_run, matches};
 pub use results::results;
 pub use untrusted_block::structured;
-pub use workspaces::{inspection, workspace, workspace_file};
+pub use workspaces::{command, inspection, phase, tool_result, workspace, workspace_file};
 
 use untrusted_block::Data;
 

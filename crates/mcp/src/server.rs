@@ -1,10 +1,13 @@
-//! MCP server: settings and a client of the Core, without state between calls.
+//! MCP server: settings and a client of the Core. Between the calls of a session, it remembers the
+//! navigation of the last one.
 
 mod errors;
 mod lookups;
+mod navigating;
 mod opening;
 
 use std::borrow::Cow;
+use std::sync::Arc;
 use std::time::Duration;
 
 use http::HeaderValue;
@@ -16,8 +19,9 @@ use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestMethod,
     CompleteRequestParams, CompleteResult, CustomRequest, CustomResult, GetPromptRequestParams,
     GetPromptResponse, Implementation, JsonObject, ListPromptsResult, ListResourceTemplatesResult,
-    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams,
-    ReadResourceResponse, ReadResourceResult, ServerCapabilities, ServerConfig, Tool as Listed,
+    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ProtocolVersion,
+    ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, ServerCapabilities,
+    ServerConfig, Tool as Listed,
 };
 use rmcp::service::{RequestContext, RoleServer};
 use rmcp::{ErrorData, ServerHandler};
@@ -28,10 +32,11 @@ use crate::prompts::{self, PromptArguments};
 use crate::render::ModelText;
 use crate::sampling::Sampler;
 use crate::settings::ServerSettings;
-use crate::tools::{self, FieldError, TOOLS, Tool};
+use crate::tools::{self, FieldError, Route, SUBCOMMAND, TOOLS, Tool};
 use crate::{progress, render, resources};
 use errors::{call_failed, invalid, protocol_error, unknown_uri};
 use lookups::CoreCaller;
+use navigating::{Navigated, SessionNavigation};
 
 pub use errors::CallError;
 
@@ -54,12 +59,14 @@ pub struct MemoryServer {
     settings: ServerSettings,
     /// Session of calls that name none, of a server with one client.
     session: Option<HeaderValue>,
+    /// Navigation of the session that the server serves.
+    navigation: Arc<SessionNavigation>,
 }
 
 impl MemoryServer {
     /// Creates a server that uses `core`.
     pub fn new(core: CoreClient, settings: ServerSettings) -> Self {
-        Self { core, settings, session: None }
+        Self { core, settings, session: None, navigation: Arc::default() }
     }
 
     /// Returns the server as it serves one client, in a session that starts now.
@@ -67,6 +74,12 @@ impl MemoryServer {
         let id = ClientSessionId::generate().to_string();
         let session = HeaderValue::try_from(id).expect("a UUID is a header's value");
         Self { session: Some(session), ..self }
+    }
+
+    /// Returns the server as it serves one more session.
+    #[must_use]
+    pub fn for_session(&self) -> Self {
+        Self { navigation: Arc::default(), ..self.clone() }
     }
 
     /// Returns the headers of an MCP request to forward.
@@ -94,6 +107,30 @@ impl MemoryServer {
         TOOLS.iter().filter(|tool| tool.is_in(&self.settings.toolsets))
     }
 
+    /// Returns the tools that a client sees. In a session, the list has those of the edit phase
+    /// during that phase only. A list must not change where there are no sessions, so it has all
+    /// tools there.
+    fn listed_tools(&self, context: &RequestContext<RoleServer>) -> Vec<Listed> {
+        let hides = has_session(context) && !self.navigation.is_in_edit_phase();
+        let tools = self.tools().filter(|tool| !(hides && tool.spec.is_of_edit_phase()));
+        tools.map(|tool| tool.listed().clone()).collect()
+    }
+
+    /// Returns whether the list of tools changes during a session.
+    fn has_phases(&self) -> bool {
+        self.tools().any(|tool| tool.spec.is_of_edit_phase())
+    }
+
+    /// Finds the tool of a call, and the subcommand in a dotted name.
+    fn called(&self, name: &str) -> Result<(&'static Tool, Option<String>), ErrorData> {
+        let found = tools::from_subcommand(name).filter(|_| tools::from_name(name).is_none());
+        let found = found.filter(|(tool, _)| tool.is_in(&self.settings.toolsets));
+        match found {
+            Some((tool, subcommand)) => Ok((tool, Some(subcommand))),
+            None => Ok((self.tool(name)?, None)),
+        }
+    }
+
     fn tool(&self, name: &str) -> Result<&'static Tool, ErrorData> {
         let tool = tools::from_name(name).filter(|tool| tool.is_in(&self.settings.toolsets));
         tool.ok_or_else(|| {
@@ -116,10 +153,33 @@ impl MemoryServer {
         let project = self.project(context)?;
         let headers = self.forwarded(context);
         let caller = CoreCaller { core: &self.core, headers, project: project.as_deref() };
+        if let Route::Navigation(part) = tool.spec.route {
+            return self.navigate(tool, part, arguments, &caller, context).await;
+        }
         let sampler = if tool.is_save() { Sampler::of(context, &self.core, headers) } else { None };
         let call = execute(&caller, tool, arguments, sampler);
         let outcome = progress::run(tool.name(), context, call).await;
         outcome.ok_or(CallError::Cancelled)?
+    }
+
+    /// Runs a tool of a navigation. A client with a session is told if its list of tools changes.
+    async fn navigate(
+        &self,
+        tool: &'static Tool,
+        part: &str,
+        arguments: JsonObject,
+        caller: &CoreCaller<'_>,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<CallToolResult, CallError> {
+        let session = has_session(context).then_some(&*self.navigation);
+        let is_followed = context.meta.get_progress_token().is_some();
+        let call = navigating::navigate(caller, tool, part, arguments, session, is_followed);
+        let outcome = progress::run(tool.name(), context, call).await;
+        let Navigated { result, has_changed_phase } = outcome.ok_or(CallError::Cancelled)??;
+        if has_changed_phase && let Err(error) = context.peer.notify_tool_list_changed().await {
+            tracing::debug!(%error, "the client was not told of its new list of tools");
+        }
+        Ok(result)
     }
 
     /// Returns the default project: that of the HTTP header, else of the settings.
@@ -237,11 +297,13 @@ async fn recalled(
 
 impl ServerHandler for MemoryServer {
     fn get_info(&self) -> ServerConfig {
-        let capabilities = ServerCapabilities::builder()
-            .enable_tools()
-            .enable_resources()
-            .enable_prompts()
-            .build();
+        let capabilities =
+            ServerCapabilities::builder().enable_tools().enable_resources().enable_prompts();
+        let capabilities = if self.has_phases() {
+            capabilities.enable_tool_list_changed().build()
+        } else {
+            capabilities.build()
+        };
         let implementation = Implementation::new("memory-copilot", env!("CARGO_PKG_VERSION"))
             .with_title("Memory Copilot");
         ServerConfig::new(capabilities)
@@ -252,16 +314,18 @@ impl ServerHandler for MemoryServer {
     async fn list_tools(
         &self,
         _request: Option<PaginatedRequestParams>,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let tools = self.tools().map(|tool| tool.listed().clone()).collect();
-        Ok(ListToolsResult::with_all_items(tools)
-            .with_ttl_ms(milliseconds(TOOLS_TTL))
-            .with_cache_scope(CacheScope::Public))
+        let tools = ListToolsResult::with_all_items(self.listed_tools(&context));
+        // The list of a session changes with its phase.
+        if self.has_phases() && has_session(&context) {
+            return Ok(tools.with_ttl_ms(0).with_cache_scope(CacheScope::Private));
+        }
+        Ok(tools.with_ttl_ms(milliseconds(TOOLS_TTL)).with_cache_scope(CacheScope::Public))
     }
 
     fn get_tool(&self, name: &str) -> Option<Listed> {
-        self.tool(name).ok().map(|tool| tool.listed().clone())
+        self.called(name).ok().map(|(tool, _)| tool.listed().clone())
     }
 
     async fn call_tool(
@@ -269,8 +333,12 @@ impl ServerHandler for MemoryServer {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let tool = self.tool(&request.name)?;
-        let outcome = self.run(tool, request.arguments.unwrap_or_default(), &context).await;
+        let (tool, subcommand) = self.called(&request.name)?;
+        let mut arguments = request.arguments.unwrap_or_default();
+        if let Some(subcommand) = subcommand {
+            arguments.insert(SUBCOMMAND.to_owned(), subcommand.into());
+        }
+        let outcome = self.run(tool, arguments, &context).await;
         let result = outcome.unwrap_or_else(|error| {
             tracing::debug!(tool = tool.name(), reason = ?error.message(), "tool call failed");
             CallToolResult::error(vec![call_failed(tool.name(), &error).into_block()])
@@ -387,6 +455,10 @@ async fn execute(
     mut arguments: JsonObject,
     sampler: Option<Sampler>,
 ) -> Result<CallToolResult, CallError> {
+    if let Route::Navigation(part) = tool.spec.route {
+        let call = navigating::navigate(caller, tool, part, arguments, None, false);
+        return Ok(call.await?.result);
+    }
     let original = arguments.clone();
     let item = lookups::resolve(caller, tool, &mut arguments).await?;
     if tool.spec.names_project {
@@ -401,6 +473,14 @@ async fn execute(
         sampler.judge(&mut response).await;
     }
     Ok(tool.result(&original, response)?)
+}
+
+/// Returns whether the client has a session: those of protocol revisions up to 2025-11-25 have.
+fn has_session(context: &RequestContext<RoleServer>) -> bool {
+    let has_sessions = |version: &ProtocolVersion| version.has_initialize();
+    let info = context.peer.peer_info();
+    info.is_some_and(|info| has_sessions(&info.protocol_version))
+        && context.meta.protocol_version().as_ref().is_none_or(has_sessions)
 }
 
 /// Returns the HTTP request of an MCP request; `None` for stdio.

@@ -26,11 +26,13 @@ pub enum Toolset {
     Repo,
     /// Questions to indexed repositories, with the options of a query pipeline.
     Rag,
+    /// Navigation and editing of workspaces, in two phases.
+    Files,
 }
 
 impl Toolset {
     /// All toolsets.
-    pub const ALL: &'static [Self] = &[Self::Memory, Self::Repo, Self::Rag];
+    pub const ALL: &'static [Self] = &[Self::Memory, Self::Repo, Self::Rag, Self::Files];
     /// Toolsets that are enabled by default.
     pub const DEFAULT: &'static [Self] = &[Self::Memory, Self::Repo];
     /// Name of all toolsets together.
@@ -42,13 +44,14 @@ impl Toolset {
             Self::Memory => "memory",
             Self::Repo => "repo",
             Self::Rag => "rag",
+            Self::Files => "files",
         }
     }
 }
 
 /// Error for the name of an unknown toolset.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("unknown toolset \"{0}\"; use memory, repo, rag, several of them, or all")]
+#[error("unknown toolset \"{0}\"; use memory, repo, rag, files, several of them, or all")]
 pub struct UnknownToolset(String);
 
 impl Toolset {

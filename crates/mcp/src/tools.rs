@@ -1,9 +1,14 @@
 //! Tools of the server: each has a file with its definition, and a line in [`TOOLS`].
 
 mod arguments;
+mod bash;
+mod edit_tool;
 mod feedback;
 mod forget;
+mod git_tool;
+mod json_edit_tool;
 mod link_issue;
+mod navigator;
 mod open_doc;
 mod own;
 mod rag_index_status;
@@ -30,11 +35,11 @@ use serde_json::Value;
 pub use arguments::{FieldError, Reference, glob, put, references};
 pub use responses::opened;
 pub use sections::{NoSection, Piece};
-pub use spec::Handles;
+pub use spec::{Handles, Route, SUBCOMMAND};
 pub use tool::Tool;
 
 /// All tools, in the order of the list.
-pub static TOOLS: [Tool; 16] = [
+pub static TOOLS: [Tool; 21] = [
     Tool::new::<recall::Recall>(),
     Tool::new::<save::Save>(),
     Tool::new::<search::Search>(),
@@ -51,6 +56,11 @@ pub static TOOLS: [Tool; 16] = [
     Tool::new::<repository_fetch::RepositoryFetch>(),
     Tool::new::<workspace_inspector::WorkspaceInspector>(),
     Tool::new::<workspace_read_file::WorkspaceReadFile>(),
+    Tool::new::<navigator::Navigator>(),
+    Tool::new::<edit_tool::EditTool>(),
+    Tool::new::<json_edit_tool::JsonEditTool>(),
+    Tool::new::<git_tool::GitTool>(),
+    Tool::new::<bash::Bash>(),
 ];
 
 /// Prefixes of the dotted names. Cursor replaces the dot by an underscore, so both spellings are
@@ -63,6 +73,15 @@ pub fn from_name(name: &str) -> Option<&'static Tool> {
     let exact = |name: &str| TOOLS.iter().find(|tool| tool.name() == name);
     exact(&flat)
         .or_else(|| NAMESPACES.iter().find_map(|namespace| exact(flat.strip_prefix(namespace)?)))
+}
+
+/// Finds a tool and its subcommand by a dotted name (`navigator.lock_cwd`, `navigator_lock_cwd`).
+pub fn from_subcommand(name: &str) -> Option<(&'static Tool, String)> {
+    let flat = name.replace('.', "_");
+    TOOLS.iter().filter(|tool| tool.spec.has_subcommands()).find_map(|tool| {
+        let subcommand = flat.strip_prefix(tool.name())?.strip_prefix('_')?;
+        Some((tool, subcommand.to_owned()))
+    })
 }
 
 /// Returns the project key in `arguments`, else that of `default_project`.

@@ -130,9 +130,10 @@ impl Classified for ServiceError {
                 ErrorKind::NotFound
             }
             Self::CommandFailed { kind, .. } => *kind,
-            Self::NoCommands => ErrorKind::Forbidden,
             Self::TooManyCommands(_) => ErrorKind::RateLimited,
-            Self::OtherOwner | Self::WorkspacesOfOthers(_) => ErrorKind::Forbidden,
+            Self::NoCommands | Self::OtherOwner | Self::WorkspacesOfOthers(_) => {
+                ErrorKind::Forbidden
+            }
             Self::Busy | Self::NotReady(..) | Self::TooManyWorkspaces(_) | Self::NoSpace { .. } => {
                 ErrorKind::Conflict
             }

@@ -311,7 +311,7 @@ async fn vault(api: &TestApi) {
 fn served(api: &TestApi) -> Router {
     let core = CoreClient::in_process(mc_api::router(api.state.clone()));
     let server = MemoryServer::new(core, ServerSettings::default());
-    let mcp = mc_mcp::http_router(server, CancellationToken::new());
+    let mcp = mc_mcp::http_router(move || server.for_session(), CancellationToken::new());
     let ingress = IngressConfig {
         trusted_proxies: vec!["127.0.0.0/8".parse().unwrap()],
         auth_failures_per_minute_per_address: 0,

@@ -71,7 +71,7 @@ pub fn router(state: ApiState, config: &Config, shutdown: &CancellationToken) ->
     let core = CoreClient::in_process(mc_api::router(state.clone()));
     let toolsets = Toolset::parse(&config.server.mcp_toolsets)?;
     let server = MemoryServer::new(core, ServerSettings { default_project: None, toolsets });
-    let mcp = mc_mcp::http_router(server, shutdown.clone());
+    let mcp = mc_mcp::http_router(move || server.for_session(), shutdown.clone());
     let ingress = state.ingress(config.server.ingress()?);
     Ok(mc_api::public_router(state, mcp, &ingress))
 }

@@ -29,7 +29,7 @@ fn fake_api() -> Router {
 
 fn mounted() -> Router {
     let server = MemoryServer::new(CoreClient::in_process(fake_api()), ServerSettings::default());
-    let mcp = http_router(server, CancellationToken::new());
+    let mcp = http_router(move || server.for_session(), CancellationToken::new());
     Router::new().nest("/mcp", mcp)
 }
 

@@ -1,5 +1,6 @@
 //! Rendering of workspaces and their files.
 
+use mc_contract::operations::workspace_tools::instructions;
 use serde_json::Value;
 
 use super::untrusted_block::Data;
@@ -83,5 +84,58 @@ pub fn workspace_file(file: &Value) -> ModelText {
     if let Some(next) = file.get("nextLine").and_then(Value::as_u64) {
         text.add("\nMore lines: startLine ").add_number(next).add(".");
     }
+    text
+}
+
+/// Renders the instructions of the phase that a navigation has entered.
+pub fn phase(result: &Value) -> ModelText {
+    let mut text = navigation(result);
+    if let Ok(phase) = string(result, "phase").parse() {
+        text.add("\n\n").add(instructions(phase));
+    }
+    text
+}
+
+/// Renders the state of a navigation.
+fn navigation(result: &Value) -> ModelText {
+    let mut text = ModelText::from_line(string(result, "cwd"), PATH);
+    text.add_labelled(", phase ", string(result, "phase"), NAME);
+    text.add_labelled(", handle ", string(result, "handle"), NAME);
+    text
+}
+
+/// Renders the result of a tool of a navigation.
+pub fn tool_result(result: &Value) -> ModelText {
+    let mut text = navigation(result);
+    match result.get("error_code").and_then(Value::as_i64) {
+        None | Some(0) => {}
+        Some(code) => {
+            text.add("\nexit code ").add_number(code);
+        }
+    }
+    let mut data = Data::default();
+    data.text(string(result, "output"));
+    if !string(result, "error").is_empty() {
+        data.section("standard error");
+        data.text(string(result, "error"));
+    }
+    text.add("\noutput").add_cautioned(data);
+    for note in items(result, "notes").iter().filter_map(Value::as_str) {
+        text.add_labelled("\nnote: ", note, SENTENCE);
+    }
+    text
+}
+
+/// Renders a command: its result, or how far it is.
+pub fn command(command: &Value) -> ModelText {
+    if command["output"].is_string() {
+        return tool_result(command);
+    }
+    let number = |field| command.get(field).and_then(Value::as_u64).unwrap_or(0);
+    let mut text = ModelText::from_constant("The command still runs. Bytes of output so far: ");
+    text.add_number(number("stdout_bytes")).add(", of errors: ");
+    text.add_number(number("stderr_bytes"));
+    text.add_labelled(".\nCall bash with command_id ", string(command, "command_id"), NAME);
+    text.add(" to get the result.");
     text
 }

@@ -63,6 +63,9 @@ pub(super) async fn resolve(
     arguments: &mut JsonObject,
 ) -> Result<Option<Value>, CallError> {
     let uses = tool.spec.handles;
+    if uses == Handles::None {
+        return Ok(None);
+    }
     let (mut handles, mut item) = (Vec::new(), None);
     for (field, reference) in tools::references(uses, arguments) {
         match reference {

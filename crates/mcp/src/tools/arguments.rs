@@ -54,6 +54,20 @@ pub(super) fn read(
     Ok(arguments)
 }
 
+/// Arguments whose value is data, of which null is one.
+const DATA: [&str; 1] = ["value"];
+
+/// Returns `arguments` as they are, without those that are null: texts of files and values of JSON
+/// mean what they say. Their names are checked as by [`read`].
+pub(super) fn read_as_given(
+    schema: &JsonObject,
+    mut arguments: JsonObject,
+) -> Result<JsonObject, FieldError> {
+    arguments.retain(|name, value| !value.is_null() || DATA.contains(&name.as_str()));
+    check_names(schema, &arguments)?;
+    Ok(arguments)
+}
+
 fn drop_nulls(object: &mut Map<String, Value>) {
     object.retain(|_, value| !value.is_null());
     for value in object.values_mut() {

@@ -2,7 +2,7 @@
 
 use mc_contract::Request;
 use mc_contract::number::TextOffset;
-use mc_domain::BundleId;
+use mc_domain::{BundleId, CommandId, NavigationId, WorkspaceId};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
@@ -42,3 +42,33 @@ pub struct OfText {
 }
 
 impl Request for OfText {}
+
+/// Navigation of a call.
+#[derive(Debug, Deserialize, ToSchema)]
+#[expect(dead_code, reason = "the types are the rules")]
+pub struct OfNavigation {
+    handle: Option<NavigationId>,
+}
+
+impl Request for OfNavigation {}
+
+/// Navigation of a call, or the workspace in which one starts.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[expect(dead_code, reason = "the types are the rules")]
+pub struct OfWorkspace {
+    handle: Option<NavigationId>,
+    workspace_id: Option<WorkspaceId>,
+}
+
+impl Request for OfWorkspace {}
+
+/// Navigation of a call, and the command that it waits for.
+#[derive(Debug, Deserialize, ToSchema)]
+#[expect(dead_code, reason = "the types are the rules")]
+pub struct OfCommand {
+    handle: Option<NavigationId>,
+    command_id: Option<CommandId>,
+}
+
+impl Request for OfCommand {}

@@ -26,7 +26,7 @@ impl Definition for RepositoryFetch {
         effect: Effect::Adds,
         route: Route::Call(Method::POST, "/workspaces"),
         names_project: true,
-        handles: Handles::Ids,
+        handles: Handles::None,
         arguments: &[
             Argument::new("owner", ""),
             Argument::new("name", ""),

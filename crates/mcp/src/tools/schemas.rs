@@ -97,6 +97,10 @@ impl Fields {
 
     fn slimmed(&self, schema: &Value, detail: Detail) -> Value {
         let schema = self.resolved(schema);
+        // Any value.
+        if ["type", "properties"].iter().all(|name| schema[*name].is_null()) {
+            return json!({});
+        }
         let kind = kind_of(schema);
         let mut slim = json!({ "type": kind });
         for name in ["enum", "minimum", "maximum"] {

@@ -52,6 +52,21 @@ pub struct Spec {
     pub output: &'static [&'static str],
 }
 
+impl Spec {
+    /// Returns whether the tool works in the edit phase only.
+    pub fn is_of_edit_phase(&self) -> bool {
+        matches!(self.route, Route::Navigation(part) if part != Route::NAVIGATOR)
+    }
+
+    /// Returns whether the tool has subcommands.
+    pub fn has_subcommands(&self) -> bool {
+        self.arguments.iter().any(|argument| argument.name == SUBCOMMAND)
+    }
+}
+
+/// Argument with the subcommand of a tool.
+pub const SUBCOMMAND: &str = "subcommand";
+
 /// Effect of a tool. All hints of the protocol are derived from it, because the protocol's defaults
 /// are pessimistic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,11 +88,21 @@ pub enum Route {
     Call(Method, &'static str),
     /// Several requests, of which the first successful one is used.
     Lookup,
+    /// A request to the navigation whose handle is the argument `handle`, or that of the session,
+    /// or a new one in the workspace `workspaceId`. This is the last part of its path.
+    Navigation(&'static str),
+}
+
+impl Route {
+    /// Part of the path that the tool `navigator` calls.
+    pub const NAVIGATOR: &'static str = "navigator";
 }
 
 /// Resolution of handles in the arguments of a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Handles {
+    /// Not at all: arguments stay as they are, since texts are texts of files.
+    None,
     /// To the id of a record, or of a dialog for the argument `dialog_id`.
     Ids,
     /// To the id of any item. The bundle is part of the request.

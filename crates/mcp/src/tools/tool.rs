@@ -9,7 +9,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use rmcp::model::{CallToolResult, JsonObject, Tool as Listed, ToolAnnotations};
 use serde_json::Value;
 
-use super::spec::{Argument, Definition, Effect, Route, Spec};
+use super::spec::{Argument, Definition, Effect, Handles, Route, Spec};
 use super::{FieldError, arguments, schemas};
 use crate::core::{CoreCall, CoreError};
 use crate::settings::Toolset;
@@ -78,7 +78,11 @@ impl Tool {
     /// Normalizes `arguments`, and checks their names, ids and own arguments. Nulls, which many
     /// models send for absent arguments, are removed.
     pub fn read(&self, arguments: JsonObject) -> Result<JsonObject, FieldError> {
-        let arguments = arguments::read(&self.listed().input_schema, arguments)?;
+        let schema = &self.listed().input_schema;
+        let arguments = match self.spec.handles {
+            Handles::None => arguments::read_as_given(schema, arguments)?,
+            _ => arguments::read(schema, arguments)?,
+        };
         (self.check_own)(self.fields(&arguments, true)).map_err(|error| self.field_error(error))?;
         Ok(arguments)
     }
@@ -110,7 +114,7 @@ impl Tool {
     }
 
     /// Returns the operation's request for `arguments`, checked.
-    fn request(&self, arguments: &JsonObject) -> Result<JsonObject, FieldError> {
+    pub fn request(&self, arguments: &JsonObject) -> Result<JsonObject, FieldError> {
         let mut request = self.fields(arguments, false);
         if let Some(key) = arguments.get("project_key").filter(|_| self.spec.names_project) {
             request.insert("project_key".to_owned(), key.clone());
@@ -185,7 +189,7 @@ fn list<T: Definition>(spec: &Spec) -> Listed {
     let hints = ToolAnnotations::new()
         .read_only(spec.effect == Effect::Reads)
         .destructive(spec.effect == Effect::Replaces)
-        .idempotent(true)
+        .idempotent(!spec.is_of_edit_phase())
         .open_world(false);
     Listed::new(spec.name, spec.description, schemas::input::<T::Request, T::Own>(spec))
         .with_title(spec.title)

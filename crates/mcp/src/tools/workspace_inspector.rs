@@ -44,7 +44,7 @@ impl Definition for WorkspaceInspector {
         effect: Effect::Reads,
         route: Route::Call(Method::GET, "/workspaces/{id}/inspection"),
         names_project: false,
-        handles: Handles::Ids,
+        handles: Handles::None,
         arguments: &[
             Argument::new("id", "").with_name("workspaceId").required(),
             Argument::new("path", "Directory, by default the root"),

@@ -44,7 +44,7 @@ impl Definition for WorkspaceReadFile {
         effect: Effect::Reads,
         route: Route::Call(Method::GET, "/workspaces/{id}/file"),
         names_project: false,
-        handles: Handles::Ids,
+        handles: Handles::None,
         arguments: &[
             Argument::new("id", "").with_name("workspaceId").required(),
             Argument::new("path", "From the root of the workspace").required(),

@@ -33,7 +33,7 @@ async fn another_token_of_the_same_user_has_no_part_in_a_session() {
 async fn served(api: &TestApi) -> Service {
     let core = CoreClient::in_process(mc_api::router(api.state.clone()));
     let server = MemoryServer::new(core, ServerSettings::default());
-    let mcp = mc_mcp::http_router(server, CancellationToken::new());
+    let mcp = mc_mcp::http_router(move || server.for_session(), CancellationToken::new());
     let ingress = Ingress::new(IngressConfig::default());
     let router = mc_api::public_router(api.state.clone(), mcp, &ingress);
     Service::of(router, Serving::default()).await

@@ -63,7 +63,7 @@ pub async fn served(database: &TestDatabase) -> Service {
     };
     let core = CoreClient::in_process(mc_api::router(state.clone()));
     let mcp = MemoryServer::new(core, ServerSettings::default());
-    let mcp = mc_mcp::http_router(mcp, stop.clone());
+    let mcp = mc_mcp::http_router(move || mcp.for_session(), stop.clone());
     let router = mc_api::public_router(state, mcp, &Ingress::new(ingress));
     Service { router, search, encryptor, model: number, index, stop: stop.drop_guard() }
 }
