@@ -14,6 +14,10 @@ create table nodes (
 grant select on nodes to memory_copilot_service;
 grant select, insert, update, delete on nodes to memory_copilot_worker;
 
+alter table ingest_runs
+    -- When the fetch of the workspace started that requested the run.
+    add column fetch_started_at timestamptz;
+
 -- Foreign keys compare the project (0015_project_foreign_keys.sql).
 create unique index ingest_runs_project_id_id_key on ingest_runs (project_id, id);
 

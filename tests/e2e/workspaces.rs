@@ -179,7 +179,7 @@ async fn workspace_is_reached_by_both_nodes_until_its_node_dies() {
 const EDITING: [&str; 4] = ["bash", "edit_tool", "git_tool", "json_edit_tool"];
 
 /// Runs the official Python client over a transport; returns what it saw in a session, and without.
-async fn worked(service: &Service, transport: [&str; 2], location: &Path) -> Value {
+fn worked(service: &Service, transport: [&str; 2], location: &Path) -> Value {
     let mut client = Command::new("python3");
     client.arg(script("workspace.py")).env("PYTHONPATH", cache().join("mcp-client"));
     for (name, value) in service.environment() {
@@ -202,7 +202,7 @@ async fn official_client_works_in_both_phases() {
     let url = format!("{}/mcp", service.url);
     let binary = binary().to_str().expect("UTF-8");
     for transport in [["--stdio", binary], ["--http", &url]] {
-        let found = worked(&service, transport, &shop).await;
+        let found = worked(&service, transport, &shop);
         for (era, has_session) in [("session", true), ("stateless", false)] {
             check_phases(&found[era], has_session);
         }

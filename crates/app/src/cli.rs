@@ -224,7 +224,7 @@ pub struct McpArgs {
     /// Default project of calls.
     #[arg(long, short, env = "MEMORY_COPILOT_PROJECT", value_name = "KEY")]
     pub project: Option<String>,
-    /// Toolsets to offer: memory, repo, rag, or all.
+    /// Toolsets to offer: memory, repo, rag, files, or all.
     #[arg(
         long,
         env = "MEMORY_COPILOT_TOOLSETS",

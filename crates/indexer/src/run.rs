@@ -1,7 +1,7 @@
 //! Execution of a run and storage of its outcome.
 
 use mc_domain::{Classified, ErrorKind, IngestRunId, IngestStatus};
-use mc_store::ingest_runs::{self, IngestRun, StartOutcome};
+use mc_store::ingest_runs::{self, Failure, IngestRun, StartOutcome};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
@@ -65,8 +65,30 @@ async fn store_failure(
     let is_final =
         matches!(error.kind(), ErrorKind::Invalid | ErrorKind::NotFound | ErrorKind::TooLarge);
     let message = error.to_string();
-    let status = ingest_runs::fail(&ctx.store, ingest.id, worker, &message, is_final).await?;
+    let causes = causes(error);
+    let failure = Failure { message: &message, causes: &causes, is_final };
+    let status = ingest_runs::fail(&ctx.store, ingest.id, worker, failure).await?;
     let will_retry = status == IngestStatus::Queued;
     tracing::warn!(ingest.id = %ingest.id, ingest.attempt, will_retry, ?error, "indexing failed");
     Ok(if will_retry { RunOutcome::Retry(message) } else { RunOutcome::Done })
+}
+
+/// Maximum number of causes that are stored.
+const MAX_CAUSES: usize = 8;
+
+/// Returns the causes of an error, masked, the nearest one first. A cause whose text is that of the
+/// error before it adds nothing.
+fn causes(error: &Error) -> Vec<String> {
+    let mut last = error.to_string();
+    let mut causes = Vec::new();
+    let mut next = std::error::Error::source(error);
+    while let Some(cause) = next {
+        let text = mc_sanitizer::mask(&cause.to_string()).text.into_string();
+        if text != last && causes.len() < MAX_CAUSES {
+            causes.push(text.clone());
+        }
+        last = text;
+        next = cause.source();
+    }
+    causes
 }

@@ -6,7 +6,9 @@ use chrono::{DateTime, Utc};
 use mc_accounts::Principal;
 use mc_contract::ValidationError;
 use mc_contract::list::PathPatterns;
-use mc_contract::operations::ingest::{FileError, IngestGit, IngestRun, RepositoryNamePath};
+use mc_contract::operations::ingest::{
+    EarlierRun, FileError, IngestGit, IngestRun, RepositoryNamePath,
+};
 use mc_contract::text::{GitRef, RepositoryPart};
 use mc_domain::{IngestRunId, IngestStatus, Permission};
 use mc_files::ProtectedDirectories;
@@ -152,7 +154,10 @@ pub async fn get(ctx: &ProjectContext, id: IngestRunId) -> Result<IngestRun, Err
     index_run(ctx, run, repository).await
 }
 
-/// Returns the newest index run of a repository.
+/// Number of earlier runs that are shown with the newest one.
+const EARLIER_RUNS: i64 = 5;
+
+/// Returns the newest index run of a repository, with the ones before it.
 pub async fn get_latest(
     ctx: &ProjectContext,
     repository: &RepositoryNamePath,
@@ -160,9 +165,11 @@ pub async fn get_latest(
     let (owner, name) = (repository.owner.as_str(), repository.name.as_str());
     let unknown = || Error::UnknownRepository(format!("{owner}/{name}"));
     let repository = crate::repositories::find(ctx, repository).await?;
-    let runs = ingest_runs::of_repository(&ctx.store, repository.id, 1).await?;
-    let run = runs.into_iter().next().ok_or_else(unknown)?;
-    index_run(ctx, run, RepositoryState::read(ctx, repository).await?).await
+    let runs = ingest_runs::of_repository(&ctx.store, repository.id, 1 + EARLIER_RUNS).await?;
+    let mut runs = runs.into_iter();
+    let run = runs.next().ok_or_else(unknown)?;
+    let newest = index_run(ctx, run, RepositoryState::read(ctx, repository).await?).await?;
+    Ok(IngestRun { earlier_runs: runs.map(earlier_run).collect(), ..newest })
 }
 
 /// Checks that the principal may have the service read this location: its disk, which holds other
@@ -275,11 +282,25 @@ async fn index_run(
         pending_vectors: queue.pending,
         failed_vectors: queue.failed_count,
         last_error: run.last_error,
+        fetch_started_at: run.fetch_started_at,
+        earlier_runs: Vec::new(),
         queued_at: run.queued_at,
         started_at: run.started_at,
         completed_at: run.completed_at,
         source_ref: repository.source_ref,
     })
+}
+
+fn earlier_run(run: ingest_runs::IngestRun) -> EarlierRun {
+    EarlierRun {
+        ingest_id: run.id,
+        status: run.status,
+        attempt: run.attempt,
+        files_changed: run.counts.files_changed,
+        last_error: run.last_error,
+        queued_at: run.queued_at,
+        completed_at: run.completed_at,
+    }
 }
 
 fn file_error(error: ingest_runs::FileError) -> FileError {

@@ -3,6 +3,8 @@
 
 use mc_contract::limits;
 use mc_contract::operations::prompt::SYSTEM_PROMPT;
+use mc_contract::operations::workspace_tools::instructions;
+use mc_domain::NavigationPhase;
 use mc_sgr::{Arguments, InvalidSchema, Line, Part, Schema, Section};
 use rmcp::model::{JsonObject, Prompt, PromptArgument};
 use serde_json::{Value, json};
@@ -45,6 +47,41 @@ fn system_prompt() -> Prompt {
     let description = "Instructions and worked examples that the team gives to every assistant";
     let description = ModelText::from_constant(description);
     ModelText::from_constant(SYSTEM_PROMPT).into_prompt(Some(title), Some(description), vec![])
+}
+
+/// Name of the prompt with the instructions of a phase of the work in a workspace.
+pub const PHASE_PROMPT: &str = "workspace_phase";
+/// Its argument.
+const PHASE: &str = "phase";
+
+/// Returns the prompt with the instructions of a phase.
+pub fn phase_prompt() -> Prompt {
+    let title = ModelText::from_constant("A phase of the work in a workspace");
+    let description = "What the tools of a workspace do in discovery and in the edit phase";
+    let argument = PromptArgument::new(PHASE)
+        .with_description("discovery or edit; by default the phase of the session")
+        .with_required(false);
+    let name = ModelText::from_constant(PHASE_PROMPT);
+    let description = ModelText::from_constant(description);
+    name.into_prompt(Some(title), Some(description), vec![argument])
+}
+
+/// Returns the instructions of the phase that the arguments name, or of the `current` one.
+pub fn phase_text(
+    arguments: &JsonObject,
+    current: NavigationPhase,
+) -> Result<ModelText, FieldError> {
+    if let Some(name) = arguments.keys().find(|name| *name != PHASE) {
+        let rule = "is no argument of this prompt; use phase";
+        return Err(FieldError::new(name.as_str(), rule));
+    }
+    let phase = match arguments.get(PHASE).and_then(Value::as_str) {
+        Some(word) => word.parse().map_err(|_| {
+            FieldError::new(PHASE, "is no phase; use discovery or edit, or leave it out")
+        })?,
+        None => current,
+    };
+    Ok(ModelText::from_constant(instructions(phase)))
 }
 
 /// Returns the text of the system prompt that the caller gets, with its version. Lines keep their

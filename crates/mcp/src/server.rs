@@ -14,7 +14,7 @@ use http::HeaderValue;
 use http::request::Parts;
 use mc_contract::operations::prompt::SYSTEM_PROMPT;
 use mc_contract::text::SchemaName;
-use mc_domain::{ClientSession, ClientSessionId, ProjectKey, UntrustedText};
+use mc_domain::{ClientSession, ClientSessionId, NavigationPhase, ProjectKey, UntrustedText};
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestMethod,
     CompleteRequestParams, CompleteResult, CustomRequest, CustomResult, GetPromptRequestParams,
@@ -28,7 +28,7 @@ use rmcp::{ErrorData, ServerHandler};
 use serde_json::Value;
 
 use crate::core::{CoreCall, CoreClient, CoreError, Forwarded};
-use crate::prompts::{self, PromptArguments};
+use crate::prompts::{self, PHASE_PROMPT, PromptArguments};
 use crate::render::ModelText;
 use crate::sampling::Sampler;
 use crate::settings::ServerSettings;
@@ -111,7 +111,7 @@ impl MemoryServer {
     /// during that phase only. A list must not change where there are no sessions, so it has all
     /// tools there.
     fn listed_tools(&self, context: &RequestContext<RoleServer>) -> Vec<Listed> {
-        let hides = has_session(context) && !self.navigation.is_in_edit_phase();
+        let hides = has_session(context) && self.navigation.phase() == NavigationPhase::Discovery;
         let tools = self.tools().filter(|tool| !(hides && tool.spec.is_of_edit_phase()));
         tools.map(|tool| tool.listed().clone()).collect()
     }
@@ -399,7 +399,7 @@ impl ServerHandler for MemoryServer {
     ) -> Result<ListPromptsResult, ErrorData> {
         let project = self.project(&context).map_err(|error| invalid(&error))?;
         let call = schemas_call("/sgr", project.as_deref());
-        let prompts = match self.core.send(call, self.forwarded(&context)).await {
+        let mut prompts = match self.core.send(call, self.forwarded(&context)).await {
             Ok(answer) => prompts::listed(&answer),
             // Clients list prompts when they start, perhaps before the service.
             Err(CoreError::NotRunning { .. } | CoreError::TokenUnreadable { .. }) => {
@@ -407,6 +407,7 @@ impl ServerHandler for MemoryServer {
             }
             Err(error) => return Err(protocol_error(&error, None)),
         };
+        prompts.extend(self.has_phases().then(prompts::phase_prompt));
         Ok(ListPromptsResult::with_all_items(prompts)
             .with_ttl_ms(0)
             .with_cache_scope(CacheScope::Private))
@@ -421,6 +422,10 @@ impl ServerHandler for MemoryServer {
         if request.name == SYSTEM_PROMPT {
             let text = self.system_prompt(&arguments, &context).await?;
             return Ok(text.into_prompt_result().into());
+        }
+        if request.name == PHASE_PROMPT && self.has_phases() {
+            let text = prompts::phase_text(&arguments, self.navigation.phase());
+            return Ok(text.map_err(|error| invalid(&error))?.into_prompt_result().into());
         }
         let arguments = PromptArguments::read(&arguments).map_err(|error| invalid(&error))?;
         let text = self.fill(&request.name, &arguments, &context).await?;

@@ -121,7 +121,7 @@ impl<'a> Run<'a> {
     ) -> Result<RagSearchResponse, Error> {
         let query = self.masked(request.raw_query.as_str());
         retrieval::filters(request.filters, &mut self.journal)?;
-        Ok(self.write(&query, &[], Vec::new(), Some(reason), labels).await)
+        self.write(&query, &[], Vec::new(), Some(reason), labels).await
     }
 
     /// Runs the modules.
@@ -136,7 +136,7 @@ impl<'a> Run<'a> {
         self.start_clock();
         let retrieval = self.retrieve(&queries, &filters).await?;
         let snippets = self.refine(&query, retrieval.snippets).await;
-        Ok(self.write(&query, &queries, snippets, retrieval.weakness, labels).await)
+        self.write(&query, &queries, snippets, retrieval.weakness, labels).await
     }
 
     /// Masks a text by the rules of every searched project.

@@ -81,6 +81,24 @@ pub(crate) fn by_project<'a>(scopes: &[RepositoryScope<'a>]) -> Vec<Vec<Reposito
     groups
 }
 
+/// Returns whether a search that has just read these repositories may have read several commits of
+/// one: it was not ready, is not ready now, or was indexed meanwhile.
+pub(crate) async fn is_mixed(scopes: &[RepositoryScope<'_>]) -> Result<bool, Error> {
+    for group in by_project(scopes) {
+        let context = group[0].context;
+        let now = searchable::repositories(&context.search.store, context.project).await?;
+        let is_same = |scope: &RepositoryScope<'_>| {
+            let before = &scope.repository;
+            let now = now.iter().find(|repository| repository.id == before.id);
+            now.is_some_and(|now| now.is_ready() && now.indexed_at == before.indexed_at)
+        };
+        if !group.iter().all(|scope| scope.repository.is_ready() && is_same(scope)) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
 impl NotReady {
     /// Returns why a repository is not ready; `None` if it is.
     pub(crate) fn of(repository: &SearchableRepository) -> Option<Self> {

@@ -4,7 +4,7 @@
 use mc_contract::operations::job::Job;
 use mc_domain::{IngestRunId, IngestStatus, ProjectId};
 use mc_store::Store;
-use mc_store::ingest_runs::{self, Counts, IngestRun, StartOutcome};
+use mc_store::ingest_runs::{self, Counts, Failure, IngestRun, StartOutcome};
 use mc_store::jobs::{self, JobFilter};
 use mc_store::repositories::{self, Repository};
 use mc_store::testing::{execute, write};
@@ -94,12 +94,12 @@ async fn runs_of_a_project_run_one_at_a_time_in_order() {
     assert!(is_waiting(store, runs[1]).await);
     assert_eq!(list_jobs(store).await.len(), 4);
     // After a failure that is retried, other runs go first.
-    let status = ingest_runs::fail(store, runs[0], "w1", "away", false).await.unwrap();
+    let status = ingest_runs::fail(store, runs[0], "w1", failure("away", false)).await.unwrap();
     assert_eq!(status, IngestStatus::Queued);
     assert_eq!(list_job_runs(store).await[4..], [runs[1]]);
     start(store, runs[1], "w3").await;
     assert!(is_waiting(store, runs[0]).await);
-    ingest_runs::fail(store, runs[1], "w3", "gone", true).await.unwrap();
+    ingest_runs::fail(store, runs[1], "w3", failure("gone", true)).await.unwrap();
     assert_eq!(list_job_runs(store).await[5..], [runs[0]], "it was asked for first");
 }
 
@@ -128,7 +128,8 @@ async fn failing_run_fails_after_its_attempts() {
     let run = enqueue(store, &repository(store, project, "n").await).await;
     let mut statuses = vec![];
     while !has_ended(store, run.id).await {
-        let status = ingest_runs::fail(store, run.id, "another", "no such path", false).await;
+        let status =
+            ingest_runs::fail(store, run.id, "another", failure("no such path", false)).await;
         statuses.push(status.unwrap());
     }
     assert_eq!(statuses.len(), 5);
@@ -212,4 +213,8 @@ async fn orphaned_run_fails_and_waiting_run_is_enqueued() {
     write(store, "update ingest_runs set job_id = null").await.unwrap();
     assert_eq!(ingest_runs::rescue_orphans(store).await.unwrap(), 1);
     start(store, waiting.id, "w").await;
+}
+
+fn failure(message: &str, is_final: bool) -> Failure<'_> {
+    Failure { message, causes: &[], is_final }
 }

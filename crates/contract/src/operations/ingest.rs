@@ -175,10 +175,17 @@ pub struct IngestRun {
     /// Seconds that are left at the current pace; absent unless the run is running.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub eta_seconds: Option<u64>,
-    /// Why the last attempt failed.
+    /// Why the last attempt failed: `message`, and its `causes`, the nearest one first.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     pub last_error: Option<Value>,
+    /// When the fetch of the workspace started that requested the run.
+    #[serde(rename = "fetchStartedAt", skip_serializing_if = "Option::is_none")]
+    pub fetch_started_at: Option<DateTime<Utc>>,
+    /// The runs of the repository before this one, newest first: at most five. Only the newest run
+    /// of a repository has them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub earlier_runs: Vec<EarlierRun>,
     /// When it was requested.
     pub queued_at: DateTime<Utc>,
     /// When it was started.
@@ -187,6 +194,27 @@ pub struct IngestRun {
     pub completed_at: Option<DateTime<Utc>>,
     /// The commit that was indexed last; empty outside git.
     pub source_ref: String,
+}
+
+/// A run of a repository before its newest one.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct EarlierRun {
+    /// The run's id.
+    pub ingest_id: IngestRunId,
+    /// How it ended.
+    pub status: IngestStatus,
+    /// Number of attempts.
+    pub attempt: i32,
+    /// Files that were new or changed.
+    pub files_changed: i32,
+    /// Why it failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    pub last_error: Option<Value>,
+    /// When it was requested.
+    pub queued_at: DateTime<Utc>,
+    /// When it was completed.
+    pub completed_at: Option<DateTime<Utc>>,
 }
 
 /// A file or directory that could not be read or stored.

@@ -75,6 +75,9 @@ fn show(answer: &Value, count: usize, max_lines: Option<usize>) -> ModelText {
     if let omitted @ 1.. = found.len() - count {
         text.add("\n").add_number(omitted).add(" more: lower topK, or raise limit_tokens.");
     }
+    if answer["mixed"] == true {
+        text.add("\nmixed: the matches may be of several commits");
+    }
     for warning in items(answer, "warnings").iter().filter_map(Value::as_str) {
         text.add_labelled("\nwarning: ", warning, SENTENCE);
     }
@@ -120,6 +123,11 @@ pub fn index_run(run: &Value) -> ModelText {
         (false, "SUCCEEDED") => "\nsome files failed, so matches may be missing: index it again",
         (false, _) => "\nnot ready yet: call this tool again later",
     });
+    text.add_labelled("\nfetch started: ", string(run, "fetchStartedAt"), NAME);
+    for earlier in items(run, "earlier_runs") {
+        text.add_labelled("\nearlier run: ", string(earlier, "status"), NAME);
+        text.add_labelled(" ", string(earlier, "queued_at"), NAME);
+    }
     if let Some(error) = run.get("last_error").filter(|error| !error.is_null()) {
         text.add_labelled("\nlast error: ", &error.to_string(), SENTENCE);
     }

@@ -6,6 +6,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
+use mc_domain::NavigationPhase;
 use rmcp::model::{CallToolResult, JsonObject};
 use serde_json::{Value, json};
 
@@ -18,16 +19,22 @@ use crate::tools::{FieldError, Tool};
 #[derive(Debug, Default)]
 pub(super) struct SessionNavigation(Mutex<State>);
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct State {
     handle: Option<String>,
-    is_in_edit_phase: bool,
+    phase: NavigationPhase,
+}
+
+impl Default for State {
+    fn default() -> Self {
+        Self { handle: None, phase: NavigationPhase::Discovery }
+    }
 }
 
 impl SessionNavigation {
-    /// Returns whether the last call ended in the edit phase.
-    pub fn is_in_edit_phase(&self) -> bool {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).is_in_edit_phase
+    /// Returns the phase after the last call.
+    pub fn phase(&self) -> NavigationPhase {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).phase
     }
 
     fn handle(&self) -> Option<String> {
@@ -36,15 +43,13 @@ impl SessionNavigation {
 
     /// Remembers the navigation of a response. Returns whether the phase has changed.
     fn update(&self, response: &Value) -> bool {
-        let (Some(handle), Some(phase)) = (response["handle"].as_str(), response["phase"].as_str())
-        else {
+        let phase = response["phase"].as_str().and_then(|word| word.parse().ok());
+        let (Some(handle), Some(phase)) = (response["handle"].as_str(), phase) else {
             return false;
         };
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         state.handle = Some(handle.to_owned());
-        let was_in_edit_phase = state.is_in_edit_phase;
-        state.is_in_edit_phase = phase == "edit";
-        was_in_edit_phase != state.is_in_edit_phase
+        std::mem::replace(&mut state.phase, phase) != phase
     }
 }
 
@@ -128,7 +133,7 @@ mod tests {
         assert!(!session.update(&json!({"handle": "h", "phase": "discovery"})));
         assert_eq!(session.handle().as_deref(), Some("h"));
         assert!(session.update(&json!({"handle": "h", "phase": "edit"})));
-        assert!(session.is_in_edit_phase());
+        assert_eq!(session.phase(), NavigationPhase::Edit);
         assert!(!session.update(&json!({"handle": "other", "phase": "edit"})));
         assert!(session.update(&json!({"handle": "other", "phase": "discovery"})));
     }

@@ -56,6 +56,8 @@ impl Definition for RagIndexStatus {
             "files_done",
             "eta_seconds",
             "last_error",
+            "fetchStartedAt",
+            "earlier_runs",
             "source_ref",
         ],
     };

@@ -46,6 +46,7 @@ const OUTPUT: &[&str] = &[
     "instructions",
     "contextMissing",
     "noResults",
+    "mixed",
     "noResultsReason",
     "appliedModules",
     "warnings",

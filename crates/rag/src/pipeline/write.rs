@@ -10,6 +10,7 @@ use crate::prompt::ContextState;
 use crate::response::rag_match;
 use crate::snippet::Snippet;
 use crate::summary::{answer, summary};
+use crate::{Error, scope};
 
 impl Run<'_> {
     /// Returns the response.
@@ -20,7 +21,7 @@ impl Run<'_> {
         snippets: Vec<Snippet>,
         weakness: Option<String>,
         labels: Labels,
-    ) -> RagSearchResponse {
+    ) -> Result<RagSearchResponse, Error> {
         let (summary, raw_answer) = self.write_texts(query, &snippets).await;
         let state = match (snippets.is_empty(), &weakness) {
             (true, _) if self.plan.allow_empty_context => ContextState::EmptyAllowed,
@@ -33,14 +34,16 @@ impl Run<'_> {
             _ => self.renderer.prompt(query, &snippets),
         };
         let context_tokens = self.renderer.total_tokens(&snippets);
+        let mixed = scope::is_mixed(&self.scopes).await?;
         let journal = self.journal.finish();
-        RagSearchResponse {
+        Ok(RagSearchResponse {
             repo_owner: labels.owner,
             repo_name: labels.name,
             augmented_prompt,
             instructions: state.instructions().to_owned(),
             context_missing: snippets.is_empty(),
             no_results: weakness.is_some(),
+            mixed,
             no_results_reason: weakness,
             applied_modules: journal.applied,
             warnings: journal.warnings,
@@ -49,7 +52,7 @@ impl Run<'_> {
             context_tokens,
             timings: journal.timings,
             matches: snippets.into_iter().map(|snippet| rag_match(snippet, queries)).collect(),
-        }
+        })
     }
 
     /// Asks a model for the texts that are on, at once.

@@ -14,7 +14,7 @@ use crate::error::{from_json, word};
 use crate::row::read;
 use crate::{Result, Store};
 
-pub use attempt::{StartOutcome, begin, cancel, fail, progress, release, succeed};
+pub use attempt::{Failure, StartOutcome, begin, cancel, fail, progress, release, succeed};
 pub use request::{
     enqueue, enqueue_reindex, has_failed, has_indexed, last_requested_ref, rescue_orphans,
 };
@@ -48,8 +48,10 @@ pub struct IngestRun {
     pub requested_ref: String,
     /// Progress so far.
     pub counts: Counts,
-    /// Error of the last attempt (`message`, `at`).
+    /// Error of the last attempt (`message`, `causes`, `at`, `attempt`).
     pub last_error: Option<serde_json::Value>,
+    /// Start of the fetch of the workspace that requested the run; `None` for other runs.
+    pub fetch_started_at: Option<DateTime<Utc>>,
     /// Time of the request.
     pub queued_at: DateTime<Utc>,
     /// Start of the last attempt.
@@ -101,7 +103,7 @@ async fn fetch(executor: impl sqlx::PgExecutor<'_>, id: IngestRunId) -> Result<O
         "select id, project_id, repository_id, status, attempt, max_attempts, requested_ref,
              files_total, files_done, files_changed, files_deleted, files_skipped, failed_files,
              file_errors, chunks_written, chunks_reused, last_error, queued_at, started_at,
-             completed_at, deleted_repository
+             completed_at, deleted_repository, fetch_started_at
          from ingest_runs where id = $1",
         id.0
     )
@@ -121,7 +123,7 @@ pub async fn of_repository(
         "select id, project_id, repository_id, status, attempt, max_attempts, requested_ref,
              files_total, files_done, files_changed, files_deleted, files_skipped, failed_files,
              file_errors, chunks_written, chunks_reused, last_error, queued_at, started_at,
-             completed_at, deleted_repository
+             completed_at, deleted_repository, fetch_started_at
          from ingest_runs where repository_id = $1 order by queued_at desc limit $2",
         repository.0,
         limit
@@ -153,6 +155,7 @@ struct Row {
     started_at: Option<DateTime<Utc>>,
     completed_at: Option<DateTime<Utc>>,
     deleted_repository: Option<Vec<String>>,
+    fetch_started_at: Option<DateTime<Utc>>,
 }
 
 impl Row {
@@ -168,7 +171,7 @@ impl Row {
             repository: self.repository_id.map(Into::into),
             deleted_repository: deleted_repository(self.deleted_repository),
             status: word(&self.status)?, attempt, max_attempts, is_resumed: false, requested_ref,
-            counts: counts?, last_error, queued_at,
+            counts: counts?, last_error, fetch_started_at, queued_at,
             started_at, completed_at
         })
     }

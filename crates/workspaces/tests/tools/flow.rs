@@ -1,7 +1,6 @@
 //! The work of a model on a workspace, from discovery to a commit.
 
-use mc_domain::NavigationPhase;
-use mc_workspaces::navigation::Phase;
+use mc_workspaces::navigation::{Navigation, Phase};
 use mc_workspaces::tools::instructions;
 use serde_json::json;
 
@@ -11,8 +10,8 @@ use crate::support::{Fixture, SECRET};
 async fn a_change_is_found_made_tested_and_committed() {
     let Some(mut fixture) = Fixture::with_sandbox().await else { return };
     let done = fixture.navigator(json!({"subcommand": "unlock"})).expect("unlocked");
-    assert_eq!(done.output, instructions(Phase::Discovery, "src"));
-    assert_eq!((done.phase, done.cwd.as_str()), (NavigationPhase::Discovery, "/workspace/src"));
+    assert_eq!(done.output, instructions_of(Phase::Discovery));
+    assert_eq!((done.phase, done.cwd.as_str()), (Phase::Discovery, "/workspace/src"));
     fixture.navigator(json!({"subcommand": "cd", "path": ".."})).expect("the root");
 
     let found = fixture.navigator(json!({"subcommand": "find", "pattern": "*.rs"})).expect("files");
@@ -26,8 +25,8 @@ async fn a_change_is_found_made_tested_and_committed() {
     let done = fixture.navigator(json!({"subcommand": "ls"})).expect("entries");
     assert!(done.output.starts_with("file         28 cart.rs\n"), "{}", done.output);
     let done = fixture.navigator(json!({"subcommand": "lock_cwd"})).expect("locked");
-    assert_eq!(done.output, instructions(Phase::Edit, "src"));
-    assert_eq!(done.phase, NavigationPhase::Edit);
+    assert_eq!(done.output, instructions_of(Phase::Edit));
+    assert_eq!(done.phase, Phase::Edit);
 
     let done =
         fixture.edit(json!({"subcommand": "view", "path": "cart.rs", "view_range": [2, -1]}));
@@ -51,7 +50,7 @@ async fn a_change_is_found_made_tested_and_committed() {
     let output = fixture.run("grep -c 8 cart.rs; pwd; cat ../README.md").await;
     assert_eq!(output, "1\n/workspace/src\n# Shop\n");
     let done = fixture.navigator(json!({"subcommand": "unlock"})).expect("unlocked");
-    assert_eq!(done.phase, NavigationPhase::Discovery);
+    assert_eq!(done.phase, Phase::Discovery);
 }
 
 #[tokio::test]
@@ -79,4 +78,9 @@ async fn what_a_model_reads_is_masked_and_bounded() {
     let listed = fixture.navigator(json!({"subcommand": "ls"})).expect("entries").output;
     assert!(listed.contains("a\\nfile b") && listed.lines().count() == 5, "{listed}");
     assert_eq!(fixture.content("src/conf.toml"), SECRET);
+}
+
+/// Returns the instructions of a phase in the directory `src`.
+fn instructions_of(phase: Phase) -> String {
+    instructions(&Navigation::restore("src", phase).expect("a navigation"))
 }

@@ -40,6 +40,7 @@ use utoipa::ToSchema;
     "instructions": "Answer from the passages, and name their paths and lines.",
     "contextMissing": false,
     "noResults": false,
+    "mixed": false,
     "appliedModules": ["profile:default", "retrieval.multi-query", "post.context-budget"],
     "warnings": [],
     "contextTokens": 64,
@@ -61,6 +62,9 @@ pub struct RagSearchResponse {
     pub context_missing: bool,
     /// Whether the search itself found nothing. A fallback may have added matches.
     pub no_results: bool,
+    /// Whether the matches may be of several commits: an index run was open during the search, or
+    /// the last one failed. `source_ref` of each match of code is the commit at which it was read.
+    pub mixed: bool,
     /// Why it found nothing, and what to try.
     pub no_results_reason: Option<String>,
     /// What had an effect, in order: `profile:<name>`, then modules.

@@ -207,16 +207,26 @@ pub async fn cancel(store: &Store, id: IngestRunId, cancelled_by: &str) -> Resul
     Ok(is_cancelled)
 }
 
-/// Ends an attempt with an error. The run waits for the next attempt of its job, or fails if
-/// `is_final` or if no attempts are left; the next run of the project is enqueued. A repository
+/// Why an attempt failed.
+#[derive(Debug, Clone, Copy)]
+pub struct Failure<'a> {
+    /// The error.
+    pub message: &'a str,
+    /// Its causes, the nearest one first.
+    pub causes: &'a [String],
+    /// Whether no attempt can succeed.
+    pub is_final: bool,
+}
+
+/// Ends an attempt with an error. The run waits for the next attempt of its job, or fails if the
+/// failure is final or if no attempts are left; the next run of the project is enqueued. A repository
 /// that no run has indexed is deleted with its last run: its URL may be misspelt, and would keep
 /// the name from the right one. Returns the new status.
 pub async fn fail(
     store: &Store,
     id: IngestRunId,
     worker: &str,
-    message: &str,
-    is_final: bool,
+    failure: Failure<'_>,
 ) -> Result<IngestStatus> {
     let mut tx = store.begin().await?;
     let Some(project) = project_of(&mut tx, id).await? else { return Ok(IngestStatus::Failed) };
@@ -226,13 +236,15 @@ pub async fn fail(
         "update ingest_runs set
              status = case when $4 or attempt >= max_attempts then 'FAILED' else 'QUEUED' end,
              completed_at = case when $4 or attempt >= max_attempts then now() end,
-             last_error = jsonb_build_object('message', $3::text, 'at', now(), 'attempt', attempt)
+             last_error = jsonb_build_object('message', $3::text, 'causes', $5::jsonb, 'at', now(),
+                                             'attempt', attempt)
          where id = $1 and worker = $2 and status = 'RUNNING'
          returning status",
         id.0,
         worker,
-        message,
-        is_final
+        failure.message,
+        failure.is_final,
+        serde_json::json!(failure.causes)
     )
     .fetch_optional(&mut *tx.0)
     .await?;

@@ -68,6 +68,14 @@ pub async fn succeed(
     attempt: &str,
     fetch: Fetch<'_>,
 ) -> Result<bool> {
+    tx.run(sqlx::query!(
+        "update ingest_runs r set fetch_started_at = w.fetch_started_at
+         from workspaces w where r.id = $3 and w.id = $1 and w.attempt = $2",
+        id.0,
+        attempt,
+        fetch.ingest_run.0
+    ))
+    .await?;
     tx.has_changed(sqlx::query!(
         "update workspaces set state = 'ready', attempt = null, git_ref = $3, commit_id = $4,
              size_bytes = $5, ingest_run_id = $6, last_error = null, fetched_at = now(),
