@@ -86,8 +86,8 @@ async fn other_node(
             format!("the files are on the node {}, which did not answer; try again", node.name)
         }
         Some(node) => format!(
-            "the files are on the node {}, which has not been seen since {}; start it, or fetch the \
-             repository again, which loses changes that were not pushed",
+            "the files are on the node {}, which has not been seen since {}; start it, or fetch \
+             the repository again, which loses changes that were not pushed",
             node.name,
             node.seen_at.format("%Y-%m-%d %H:%M:%S UTC")
         ),

@@ -61,7 +61,7 @@ mod tests {
     fn default_job_settings_equal_those_of_the_kinds() {
         let jobs = Config::defaults().jobs;
         assert_eq!(jobs.settings().expect("valid"), JobSettings::default());
-        assert_eq!(jobs.kinds.len(), 12);
+        assert_eq!(jobs.kinds.len(), 13);
         assert_eq!(jobs.hygiene_schedules.len(), HygieneTask::ALL.len());
     }
 

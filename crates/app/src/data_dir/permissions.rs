@@ -61,7 +61,8 @@ pub fn of_data_dir(is_root: bool) -> u32 {
 
 /// Returns the permissions that other users may have on a path below the data directory. If the
 /// service is root, git runs as another user, which passes through [`REPOSITORIES`] to its copies
-/// and through the directories of [`WORKSPACES`] to its clones, and the service's group passes through the directory of PostgreSQL's user to the socket.
+/// and through the directories of [`WORKSPACES`] to its clones, and the service's group passes
+/// through the directory of PostgreSQL's user to the socket.
 fn allowed(path: &Path, is_root: bool) -> u32 {
     let workspaces = Path::new(WORKSPACES);
     if [Path::new(REPOSITORIES), workspaces].contains(&path) || path.parent() == Some(workspaces) {

@@ -18,9 +18,9 @@ impl Definition for Bash {
     const SPEC: Spec = Spec {
         name: "bash",
         title: "Run a command",
-        description: "Runs a shell command in a new process in the locked directory, without a network, in \
-                      the edit phase. If it runs long, the answer has command_id: call again with it to \
-                      get the result.",
+        description: "Runs a shell command in a new process in the locked directory, without \
+                      a network, in the edit phase. If it runs long, the answer has \
+                      command_id: call again with it to get the result.",
         toolsets: &[Toolset::Files],
         effect: Effect::Replaces,
         route: Route::Navigation("commands"),

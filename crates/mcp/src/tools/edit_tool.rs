@@ -18,8 +18,8 @@ impl Definition for EditTool {
     const SPEC: Spec = Spec {
         name: "edit_tool",
         title: "Edit a file",
-        description: "Views and edits text files below the locked directory, in the edit phase. old_str must \
-                      be in the file exactly once, as it is shown.",
+        description: "Views and edits text files below the locked directory, in the edit \
+                      phase. old_str must be in the file exactly once, as it is shown.",
         toolsets: &[Toolset::Files],
         effect: Effect::Replaces,
         route: Route::Navigation("edit"),

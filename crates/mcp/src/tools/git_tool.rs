@@ -18,8 +18,8 @@ impl Definition for GitTool {
     const SPEC: Spec = Spec {
         name: "git_tool",
         title: "Use git",
-        description: "Shows, stages, commits, stashes and restores changes below the locked directory, in \
-                      the edit phase. Nothing is pushed.",
+        description: "Shows, stages, commits, stashes and restores changes below the locked \
+                      directory, in the edit phase. Nothing is pushed.",
         toolsets: &[Toolset::Files],
         effect: Effect::Replaces,
         route: Route::Navigation("git"),

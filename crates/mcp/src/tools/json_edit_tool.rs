@@ -18,8 +18,8 @@ impl Definition for JsonEditTool {
     const SPEC: Spec = Spec {
         name: "json_edit_tool",
         title: "Edit a JSON file",
-        description: "Views, sets, adds and removes values of a JSON file by a JSONPath, in the edit phase. \
-                      The rest of the file stays as it is.",
+        description: "Views, sets, adds and removes values of a JSON file by a JSONPath, in \
+                      the edit phase. The rest of the file stays as it is.",
         toolsets: &[Toolset::Files],
         effect: Effect::Replaces,
         route: Route::Navigation("json-edit"),

@@ -1,4 +1,5 @@
-//! `navigator`: moves, lists, reads and searches in a workspace, and starts and ends the edit phase.
+//! `navigator`: moves, lists, reads and searches in a workspace, and starts and ends the edit
+//! phase.
 
 use mc_contract::operations::workspace_tools::{NavigatorRequest, ToolResponse};
 use rmcp::model::{CallToolResult, JsonObject};
@@ -18,9 +19,9 @@ impl Definition for Navigator {
     const SPEC: Spec = Spec {
         name: "navigator",
         title: "Navigate a workspace",
-        description: "Reads a workspace: cd, pwd, ls, read, find, grep. lock_cwd starts the edit phase in the \
-                      current directory, unlock ends it. Begin with workspaceId; the answer has the \
-                      handle for the next calls.",
+        description: "Reads a workspace: cd, pwd, ls, read, find, grep. lock_cwd starts the \
+                      edit phase in the current directory, unlock ends it. Begin with \
+                      workspaceId; the answer has the handle for the next calls.",
         toolsets: &[Toolset::Files],
         effect: Effect::Reads,
         route: Route::Navigation(Route::NAVIGATOR),

@@ -39,7 +39,7 @@ struct Entry {
     progress: Arc<Mutex<CommandProgress>>,
     result: watch::Receiver<Option<Finished>>,
     cancel: CancellationToken,
-    ended_at: Option<Instant>,
+    completed_at: Option<Instant>,
 }
 
 /// The result of a command, or why it could not run.
@@ -79,7 +79,7 @@ impl RunningCommands {
             progress: Arc::clone(&progress),
             result,
             cancel: cancel.clone(),
-            ended_at: None,
+            completed_at: None,
         };
         self.forget_old();
         self.all().insert(id, entry);
@@ -132,9 +132,9 @@ impl RunningCommands {
     fn forget_old(&self) {
         let mut all = self.all();
         all.values_mut().for_each(Entry::note_end);
-        all.retain(|_, entry| entry.ended_at.is_none_or(|ended| ended.elapsed() < KEPT));
+        all.retain(|_, entry| entry.completed_at.is_none_or(|ended| ended.elapsed() < KEPT));
         while all.len() >= MAX_RESULTS {
-            let ended = all.iter().filter_map(|(id, entry)| Some((*id, entry.ended_at?)));
+            let ended = all.iter().filter_map(|(id, entry)| Some((*id, entry.completed_at?)));
             let Some((oldest, _)) = ended.min_by_key(|(_, ended)| *ended) else { return };
             all.remove(&oldest);
         }
@@ -149,7 +149,7 @@ impl Entry {
     /// Notes when the command was found to have ended. The task that ran it has no sender left.
     fn note_end(&mut self) {
         if self.result.has_changed().is_err() {
-            self.ended_at.get_or_insert_with(Instant::now);
+            self.completed_at.get_or_insert_with(Instant::now);
         }
     }
 

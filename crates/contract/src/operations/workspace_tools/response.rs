@@ -9,7 +9,8 @@ use utoipa::ToSchema;
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[schema(example = json!({
-    "handle": "0b5cbb3e-6a0c-4f0e-9a53-0c8b4ad1c6f7", "output": "CWD is now /workspace/src", "error": "", "error_code": 0, "cwd": "/workspace/src",
+    "handle": "0b5cbb3e-6a0c-4f0e-9a53-0c8b4ad1c6f7", "output": "CWD is now /workspace/src",
+    "error": "", "error_code": 0, "cwd": "/workspace/src",
     "phase": "discovery", "is_truncated": false, "notes": []
 }))]
 pub struct ToolResponse {

@@ -219,9 +219,9 @@ pub struct Failure<'a> {
 }
 
 /// Ends an attempt with an error. The run waits for the next attempt of its job, or fails if the
-/// failure is final or if no attempts are left; the next run of the project is enqueued. A repository
-/// that no run has indexed is deleted with its last run: its URL may be misspelt, and would keep
-/// the name from the right one. Returns the new status.
+/// failure is final or if no attempts are left; the next run of the project is enqueued. A
+/// repository that no run has indexed is deleted with its last run: its URL may be misspelt, and
+/// would keep the name from the right one. Returns the new status.
 pub async fn fail(
     store: &Store,
     id: IngestRunId,
