@@ -9,7 +9,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use mc_accounts::SignIn;
 use mc_api::QuarantineNotifier;
-use mc_indexer::{embedding_queue, hnsw};
+use mc_indexer::{embedding_queue, hnsw, index};
 use mc_jobs::{Embedding, IndexSettings, JobContext, SyncContext};
 use mc_search::{ActiveModel, KeywordIndex};
 use mc_store::Store;
@@ -165,6 +165,10 @@ fn index_settings(config: &Config) -> Result<IndexSettings> {
         allowed_private_hosts: config.ingest.hosts()?,
         repository: config.ingest.repository.limits(),
         history: config.ingest.history.limits(),
+        clones: Some(index::Clones {
+            node: data_dir::node(&config.data_dir)?.into(),
+            directory: config.data_dir.join(data_dir::permissions::WORKSPACES),
+        }),
         node: worker_name(config),
     })
 }

@@ -33,22 +33,34 @@ pub(crate) struct Lock(
     #[expect(dead_code, reason = "the lock lasts as long as the open file")] File,
 );
 
-/// Updates the copy of `url` to the requested ref (empty: the default branch), and returns the
-/// directory `below` in it. `settings` are passed to git. A fetch that exceeds the limits is
-/// stopped, and its packs are deleted.
+/// What a copy is fetched from.
+pub(crate) struct Source<'a> {
+    /// URL of the repository, which names the copy.
+    pub url: &'a Url,
+    /// URL of a clone of it on this disk, to fetch from in place of the repository.
+    pub clone: Option<&'a Url>,
+    /// Branch, tag or commit; empty for the default branch.
+    pub requested_ref: &'a str,
+    /// Settings that are passed to git.
+    pub settings: Vec<String>,
+}
+
+/// Updates the copy of a repository to the requested ref, and returns the directory `below` in it.
+/// A fetch that exceeds the limits is stopped, and its packs are deleted.
 pub(crate) async fn checkout(
-    url: &Url,
-    requested_ref: &str,
+    source: Source<'_>,
     below: &str,
-    settings: Vec<String>,
     cache: Cache<'_>,
     cancel: &CancellationToken,
 ) -> Result<Checkout, Error> {
+    let Source { url, clone, requested_ref, settings } = source;
     create_cache(cache.directory)?;
     let path = copy(url, cache.directory);
     let lock = lock(&path.with_extension("lock"), cancel).await?;
     let copy = CopyDirectory::create(&path, program::user_of(url))?;
-    let git = Git::in_copy(&copy).with_remote(url, settings);
+    let git = Git::in_copy(&copy).with_remote(clone.unwrap_or(url), settings);
+    // The copy belongs to the user for its URL, wherever it is fetched from.
+    let git = git.with_user(copy.user());
     let git = git.with_max_file_bytes(cache.limits.bytes);
     git.check_version(STEP_LIMIT, cancel).await?;
     let update = Update {

@@ -8,7 +8,8 @@ use mc_files::{ProtectedDirectories, Root, Snapshot};
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
-use crate::cache::{self, Lock};
+use crate::cache::{self, Lock, Source};
+use crate::clone::GIT_DIRECTORY;
 use crate::history::HistoryOrigin;
 use crate::location::invalid;
 use crate::program::Git;
@@ -57,8 +58,8 @@ pub async fn checkout(
     match &origin.location {
         Location::Url(url) => {
             let settings = network_policy::settings(url, access).await?;
-            let mut checkout =
-                cache::checkout(url, requested_ref, "", settings.clone(), cache, cancel).await?;
+            let source = Source { url, clone: None, requested_ref, settings: settings.clone() };
+            let mut checkout = cache::checkout(source, "", cache, cancel).await?;
             checkout.history = Some(HistoryOrigin::Remote {
                 url: url.clone(),
                 requested_ref: requested_ref.to_owned(),
@@ -71,6 +72,34 @@ pub async fn checkout(
             checkout_directory(directory, requested_ref, &protected, cache, cancel).await
         }
     }
+}
+
+/// Makes the tree of a commit available from a clone of its repository on this disk
+/// ([`crate::clone`]): the copy in `cache` is updated from the clone, and no host is asked. The
+/// history is still that of the host. `None` if the origin is a directory, which is no slower to
+/// read than a clone of it.
+pub async fn checkout_from_clone(
+    origin: &Origin,
+    clone: &Path,
+    commit: &str,
+    access: NetworkAccess<'_>,
+    cache: Cache<'_>,
+    cancel: &CancellationToken,
+) -> Result<Option<Checkout>, Error> {
+    check_ref(commit)?;
+    let Location::Url(url) = &origin.location else { return Ok(None) };
+    let of_clone = Url::from_file_path(clone.join(GIT_DIRECTORY))
+        .map_err(|()| invalid("the path of the clone cannot be written as a URL"))?;
+    let source =
+        Source { url, clone: Some(&of_clone), requested_ref: commit, settings: Vec::new() };
+    let mut checkout = cache::checkout(source, "", cache, cancel).await?;
+    checkout.history = Some(HistoryOrigin::Remote {
+        url: url.clone(),
+        requested_ref: commit.to_owned(),
+        settings: network_policy::settings(url, access).await?,
+        copy: cache::copy(url, cache.directory).with_extension("history"),
+    });
+    Ok(Some(checkout))
 }
 
 /// Checks that an origin may be read at a ref, before anything of it is read. Returns the protected
@@ -113,9 +142,9 @@ async fn checkout_directory(
             Ok(Checkout { root: Arc::new(opened), source_ref, history, _lock: None })
         }
         CheckoutPlan::Fetched { repository, below } => {
-            let mut checkout =
-                cache::checkout(&repository, requested_ref, &below, Vec::new(), cache, cancel)
-                    .await?;
+            let source =
+                Source { url: &repository, clone: None, requested_ref, settings: Vec::new() };
+            let mut checkout = cache::checkout(source, &below, cache, cancel).await?;
             // The copy has only one commit; the repository on this disk has all of them.
             let repository = repository.to_file_path().ok();
             checkout.history =

@@ -178,6 +178,11 @@ impl Git {
         Self { settings, user: user_of(url), url: Some(url.clone()), ..self }
     }
 
+    /// Runs as this user.
+    pub fn with_user(self, user: Option<UnprivilegedUser>) -> Self {
+        Self { user, ..self }
+    }
+
     /// Uses this credential for the URL, if the URL is https.
     pub fn with_credential(self, credential: Option<Credential>) -> Self {
         Self { credential, ..self }

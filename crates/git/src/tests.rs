@@ -420,7 +420,8 @@ fn local_settings() -> Vec<String> {
 /// Updates the copy of a URL.
 async fn update_copy(url: &Url, cache: &Path) -> Result<Checkout, Error> {
     let cache = in_directory(cache);
-    cache::checkout(url, "", "", local_settings(), cache, &CancellationToken::new()).await
+    let source = cache::Source { url, clone: None, requested_ref: "", settings: local_settings() };
+    cache::checkout(source, "", cache, &CancellationToken::new()).await
 }
 
 #[tokio::test]

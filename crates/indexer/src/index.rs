@@ -14,13 +14,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use futures::future::BoxFuture;
-use mc_domain::{FileId, FindingAction, ProjectId};
+use mc_domain::{FileId, FindingAction, NodeId, ProjectId};
 use mc_files::{FileError, ProtectedDirectories, Root};
 use mc_git::{AllowedPrivateHost, Checkout, HistoryLimits, NetworkAccess};
 use mc_store::files::{self, KnownFile};
 use mc_store::ingest_runs::{self, Counts, IngestRun};
 use mc_store::repositories::{self, Repository};
-use mc_store::{Store, policies, projects};
+use mc_store::{Store, policies, projects, workspaces};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
@@ -51,8 +51,19 @@ pub struct Context {
     pub cut: chunker::Limits,
     /// Limits of the history that is read.
     pub history: HistoryLimits,
+    /// Clones of this node that a run is read from in place of the host; `None` if it has none.
+    pub clones: Option<Clones>,
     /// Observer of changed files.
     pub observer: Arc<dyn FilesObserver>,
+}
+
+/// The clones of workspaces on a node.
+#[derive(Debug, Clone)]
+pub struct Clones {
+    /// The node.
+    pub node: NodeId,
+    /// Directory of the clones.
+    pub directory: PathBuf,
 }
 
 /// Observer of files whose indexed text changed, which checks the citations of them again.
@@ -100,7 +111,7 @@ async fn index(
     stop: &CancellationToken,
 ) -> Result<(), Error> {
     let repository = find_repository(&ctx.store, ingest).await?.ok_or(Error::RunTakenOver)?;
-    let checkout = checkout(ctx, &repository, &ingest.requested_ref, stop).await?;
+    let checkout = checkout(ctx, &repository, ingest, stop).await?;
     let task = Arc::new(IndexTask::new(ctx, &repository, &checkout, stop).await?);
     tracker.begin(&task);
 
@@ -152,7 +163,7 @@ async fn find_repository(store: &Store, ingest: &IngestRun) -> Result<Option<Rep
 async fn checkout(
     ctx: &Context,
     repository: &Repository,
-    requested_ref: &str,
+    ingest: &IngestRun,
     stop: &CancellationToken,
 ) -> Result<Checkout, Error> {
     let origin = mc_git::parse(&repository.location)?;
@@ -162,7 +173,24 @@ async fn checkout(
         NetworkAccess::Public(&ctx.inside)
     };
     let cache = mc_git::Cache { directory: &ctx.cache, limits: ctx.repository };
+    if let Some((clone, commit)) = clone_of(ctx, ingest).await? {
+        match mc_git::checkout_from_clone(&origin, &clone, &commit, access, cache, stop).await {
+            Ok(Some(checkout)) => return Ok(checkout),
+            Ok(None) => {}
+            Err(mc_git::Error::Cancelled) => return Err(Error::Cancelled),
+            // The workspace may have been deleted meanwhile.
+            Err(error) => tracing::info!(%error, "a clone can't be read; the host is asked"),
+        }
+    }
+    let requested_ref = &ingest.requested_ref;
     Ok(mc_git::checkout(&origin, requested_ref, access, &ctx.protected, cache, stop).await?)
+}
+
+/// Returns the directory of the clone that requested a run, if it is on this node, and its commit.
+async fn clone_of(ctx: &Context, ingest: &IngestRun) -> Result<Option<(PathBuf, String)>, Error> {
+    let Some(clones) = &ctx.clones else { return Ok(None) };
+    let found = workspaces::of_run(&ctx.store, ingest.id, clones.node).await?;
+    Ok(found.map(|(id, commit)| (clones.directory.join(id.to_string()), commit)))
 }
 
 /// Files after a run has written the changed ones.

@@ -155,6 +155,7 @@ impl Fixture {
             walk: self.walk,
             cut: chunker::Limits::default(),
             history: self.limits,
+            clones: None,
             observer: Arc::clone(&self.observer) as Arc<dyn FilesObserver>,
         };
         let outcome = run::execute(&context, run.id, &CancellationToken::new()).await;

@@ -94,6 +94,7 @@ impl Fixture {
             walk: walk::Limits::default(),
             cut: chunker::Limits::default(),
             history: mc_git::HistoryLimits::default(),
+            clones: None,
             observer: Arc::clone(&self.observer) as Arc<dyn FilesObserver>,
         }
     }

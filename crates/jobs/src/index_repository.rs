@@ -68,6 +68,8 @@ pub struct IndexSettings {
     pub repository: mc_git::Limits,
     /// Limits of the commit history that is read.
     pub history: mc_git::HistoryLimits,
+    /// Clones of workspaces on the node.
+    pub clones: Option<index::Clones>,
     /// Name of the node.
     pub node: String,
 }
@@ -85,6 +87,7 @@ impl IndexSettings {
             walk: walk::Limits::default(),
             cut: chunker::Limits::default(),
             history: self.history,
+            clones: self.clones,
         }
     }
 }

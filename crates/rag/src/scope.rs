@@ -22,8 +22,9 @@ pub(crate) struct RepositoryScope<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NotReady(Readiness);
 
-/// Finds the repository with this owner and name. Without one of both, the repository that was
-/// indexed last and is ready, of those that have the other.
+/// Finds the repository with this owner and name. Without one of both, the repository that the
+/// caller fetched last, or else the one that was indexed last, of those that are ready and have the
+/// other.
 pub(crate) async fn find<'a>(
     context: &'a RagContext,
     owner: Option<&RepositoryPart>,
@@ -39,7 +40,10 @@ pub(crate) async fn find<'a>(
     };
     let meant: Vec<_> = all.iter().filter(is_meant).collect();
     let (Some(owner), Some(name)) = (owner, name) else {
-        let ready = meant.iter().find(|scope| scope.repository.is_ready());
+        let own = searchable::last_fetched(&context.search.store, context.project).await?;
+        let mut ready = meant.iter().filter(|scope| scope.repository.is_ready());
+        let newest = ready.clone().next();
+        let ready = ready.find(|scope| Some(scope.repository.id) == own).or(newest);
         let ready = ready.map(|scope| (*scope).clone());
         return ready.ok_or_else(|| {
             Error::NoReadyRepository(NotReady::of_any(meant.iter().map(|scope| &*scope.repository)))

@@ -238,6 +238,7 @@ impl TestApi {
             allowed_private_hosts: Vec::new(),
             repository: mc_git::Limits::default(),
             history: mc_git::HistoryLimits::default(),
+            clones: None,
             node: "test".to_owned(),
         };
         let workers = mc_jobs::workers(self.background().clone(), &context);

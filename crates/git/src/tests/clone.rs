@@ -147,6 +147,42 @@ fn files(directory: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     found
 }
 
+/// The host is asked once, for the clone.
+#[tokio::test]
+async fn copy_is_updated_from_a_clone() {
+    let served = tempfile::tempdir().expect("directory");
+    let (path, url) = served_repository(served.path()).await;
+    let [one, two] = ["one", "two"].map(|tag| git(&path, &["rev-parse", tag]));
+    let full = |request: &mut CloneRequest<'_>| request.depth = Depth::Full;
+    let directory = workspace();
+    let cloned = clone_served(directory.path(), &url, full).await.expect("a clone");
+    fs::remove_dir_all(&path).expect("no more repository");
+    // What somebody changes in the tree is not read.
+    let root = cloned.work_tree.root().expect("a tree");
+    root.replace_content("lib/a.txt", b"two", b"edited").expect("a change");
+
+    let (origin, cancel) = (parse(url.as_str()).expect("a location"), CancellationToken::new());
+    let cache = workspace();
+    let update = async |commit: &str| {
+        let url = Url::from_file_path(directory.path().join("git")).expect("a URL");
+        let Location::Url(of_copy) = &origin.location else { panic!("a URL") };
+        let source = crate::cache::Source {
+            url: of_copy,
+            clone: Some(&url),
+            requested_ref: commit,
+            settings: Vec::new(),
+        };
+        crate::cache::checkout(source, "", in_directory(cache.path()), &cancel).await
+    };
+    for (commit, content) in [(&one, "one"), (&two, "two")] {
+        let checkout = update(commit).await.expect("a tree");
+        assert_eq!(&checkout.source_ref, commit);
+        assert_eq!(checkout.root.read("lib/a.txt", 100).expect("a file"), content.as_bytes());
+    }
+    let gone = update("0000000000000000000000000000000000000001").await;
+    assert!(matches!(gone, Err(Error::UnknownRef(_))), "{gone:?}");
+}
+
 #[tokio::test]
 async fn clone_beyond_its_limits_leaves_no_objects() {
     let served = tempfile::tempdir().expect("directory");

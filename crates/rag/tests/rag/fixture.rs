@@ -145,6 +145,7 @@ impl Fixture {
             walk: walk::Limits::default(),
             cut: chunker::Limits::default(),
             history: mc_git::HistoryLimits::default(),
+            clones: None,
             observer: Arc::new(NoObserver),
         }
     }

@@ -19,7 +19,7 @@ use crate::repositories::Repository;
 use crate::row::read;
 use crate::{Result, Store, Tx};
 
-pub use fetch::{Fetch, FetchTarget, begin, fail, fail_abandoned, release, succeed};
+pub use fetch::{Fetch, FetchTarget, begin, fail, fail_abandoned, of_run, release, succeed};
 pub use space::{Space, delete_expired, exist, lock_space, set_size};
 
 /// Kind of the job that fetches a workspace; its argument is the workspace's id.

@@ -61,6 +61,20 @@ pub async fn repository(
     Ok(read_repositories(store, project, Some(repository)).await?.pop())
 }
 
+/// Returns the repository that the caller of `store` fetched last in a project.
+pub async fn last_fetched(store: &Store, project: ProjectId) -> Result<Option<RepositoryId>> {
+    let repository = sqlx::query_scalar!(
+        r#"select repository_id as "repository_id!" from workspaces
+           where project_id = $1 and owner_id = (select mc.principal())
+               and repository_id is not null and fetched_at is not null
+           order by fetched_at desc limit 1"#,
+        project.0
+    )
+    .fetch_optional(&mut *store.read().await?)
+    .await?;
+    Ok(repository.map(Into::into))
+}
+
 /// Whether a project has documents that belong to none of its repositories.
 pub async fn has_other_documents(store: &Store, project: ProjectId) -> Result<bool> {
     let is_any = sqlx::query_scalar!(

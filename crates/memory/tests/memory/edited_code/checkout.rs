@@ -58,6 +58,7 @@ impl Checkout {
             walk: walk::Limits::default(),
             cut: chunker::Limits::default(),
             history: mc_git::HistoryLimits::default(),
+            clones: None,
             observer: Arc::new(Citations(store.clone())),
         };
         Self { context, project, folder, _cache: cache }

@@ -91,6 +91,25 @@ pub async fn succeed(
     .await
 }
 
+/// Returns the workspace with the commit of an index run, if its files are on this node, and the
+/// commit.
+pub async fn of_run(
+    store: &Store,
+    run: IngestRunId,
+    node: NodeId,
+) -> Result<Option<(WorkspaceId, String)>> {
+    let row = sqlx::query!(
+        "select id, commit_id from workspaces
+         where ingest_run_id = $1 and node_id = $2 and state = 'ready' and commit_id <> ''
+         order by fetched_at desc limit 1",
+        run.0,
+        node.0
+    )
+    .fetch_optional(&mut *store.plain().await?)
+    .await?;
+    Ok(row.map(|row| (row.id.into(), row.commit_id)))
+}
+
 /// Stores the error of an attempt, masked. The workspace waits for the next attempt of its job, or
 /// fails if `is_final`. If the job has no attempt left, [`fail_abandoned`] fails it.
 pub async fn fail(
