@@ -85,16 +85,15 @@ create index workspaces_repository_id_idx on workspaces (project_id, repository_
 create index workspaces_ingest_run_id_idx on workspaces (project_id, ingest_run_id)
     where ingest_run_id is not null;
 create index workspaces_node_id_idx on workspaces (node_id);
-call mc.enable_project_rls('workspaces', 'project_id', 'viewer', 'viewer');
+call mc.enable_project_rls('workspaces', 'project_id', 'member', 'viewer');
 -- Maintainers see and delete those of others, which take space; they change nothing in them.
 create policy owner_select on workspaces as restrictive for select to memory_copilot_service
     using (owner_id = (select mc.principal())
            or project_id = (select mc.project_as_maintainer()));
 create policy owner_insert on workspaces as restrictive for insert to memory_copilot_service
-    with check (owner_id = (select mc.principal())
-                and project_id = (select mc.project_as_member()) and state = 'queued');
+    with check (owner_id = (select mc.principal()) and state = 'queued');
 create policy owner_update on workspaces as restrictive for update to memory_copilot_service
-    using (owner_id = (select mc.principal())) with check (owner_id = (select mc.principal()));
+    using (owner_id = (select mc.principal()));
 create policy owner_delete on workspaces as restrictive for delete to memory_copilot_service
     using (owner_id = (select mc.principal())
            or project_id = (select mc.project_as_maintainer()));
@@ -169,7 +168,7 @@ language sql stable security definer set search_path = pg_catalog, public, pg_te
          lateral mc.find_project(find_project_of_workspace.principal, w.project_id) p
     where w.id = find_project_of_workspace.workspace
 $$;
--- Finds the project of a navigation.
+-- Finds the project of a navigation. For all but its user there is none.
 create function mc.find_project_of_navigation(principal uuid, navigation uuid)
 returns table (id uuid, key text, name text, created_at timestamptz, role mc.role, policy jsonb,
                policy_version int)
@@ -178,6 +177,7 @@ language sql stable security definer set search_path = pg_catalog, public, pg_te
     from navigations n,
          lateral mc.find_project(find_project_of_navigation.principal, n.project_id) p
     where n.id = find_project_of_navigation.navigation
+        and n.user_id = find_project_of_navigation.principal
 $$;
 call mc.set_worker_owner(array[
     'mc.open_folder(uuid, uuid, text)', 'mc.workspace_space(uuid, uuid)',
