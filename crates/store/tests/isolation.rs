@@ -95,8 +95,8 @@ async fn unfiltered_query_returns_rows_of_the_project_alone() {
             0 < expected && expected < existing,
             "{table} has no rows of both: the test is blind"
         );
-        // Quarantine, webhooks, integrations and hygiene runs are visible to maintainers only, and
-        // usage data of other users.
+        // Quarantine, webhooks, integrations and hygiene runs are visible to maintainers only, as
+        // are workspaces and usage data of other users. Navigations are visible to their user only.
         let curated = [
             "quarantine_items",
             "webhooks",
@@ -108,11 +108,65 @@ async fn unfiltered_query_returns_rows_of_the_project_alone() {
             "client_sessions",
             "read_counts",
             "dialog_outcomes",
+            "workspaces",
+            "navigations",
         ];
         let is_curated = curated.contains(&table.as_str());
         let expected = if is_curated { 0 } else { expected };
         assert_eq!(number(&ann, &all).await, expected, "{table}");
     }
+}
+
+#[tokio::test]
+async fn workspace_is_its_owners_and_maintainers_only_delete_it() {
+    let world = World::with(Role::Maintainer).await;
+    let service = world.db.service();
+    let counts = async |store: &Store| {
+        let sql = "select concat_ws(' ', (select count(*) from workspaces),
+                       (select count(*) from navigations))";
+        text(store, sql).await.unwrap()
+    };
+    let touch = "update workspaces set used_at = now()";
+    let (owner, ann) =
+        (world.store_for(UserId::LOCAL, world.ours), world.store_for(world.ann, world.ours));
+    assert_eq!(counts(&owner).await, "1 1");
+    assert_eq!(counts(&ann).await, "1 0", "a maintainer sees the workspace");
+    for (store, changed) in [(&owner, 1), (&ann, 0)] {
+        assert_eq!(write(store, touch).await.unwrap(), changed);
+        let moved = "update navigations set cwd = 'src'";
+        assert_eq!(write(store, moved).await.unwrap(), changed);
+    }
+    for column in ["state = 'ready'", "node_id = gen_random_uuid()", "folder = '/'"] {
+        let changed = write(&owner, &format!("update workspaces set {column}")).await;
+        assert!(is_refused(changed), "{column}");
+    }
+
+    let bob = user(service, "bob").await;
+    world.grant(Grantee::User(bob), Role::Member).await;
+    let bobs = world.store_for(bob, world.ours);
+    assert_eq!(counts(&bobs).await, "0 0", "a member sees those of others not");
+    assert_eq!(write(&bobs, touch).await.unwrap(), 0);
+    assert_eq!(write(&bobs, "delete from workspaces").await.unwrap(), 0);
+    let copy = |owner: UserId, state: &str| {
+        format!(
+            "insert into workspaces (id, project_id, owner_id, repo_owner, repo_name, kind,
+                                     is_editable, state, expires_at)
+             values (gen_random_uuid(), '{}', '{owner}', 'o', 'n', 'clone', true, '{state}',
+                     now())",
+            world.ours
+        )
+    };
+    assert!(is_refused(write(&bobs, &copy(UserId::LOCAL, "queued")).await));
+    assert!(is_refused(write(&bobs, &copy(bob, "ready")).await));
+    assert_eq!(write(&bobs, &copy(bob, "queued")).await.unwrap(), 1);
+    assert_eq!(counts(&bobs).await, "1 0");
+    // A role that only reads gets no new workspace, and keeps the one it has.
+    world.grant(Grantee::User(bob), Role::Viewer).await;
+    assert!(is_refused(write(&bobs, &copy(bob, "queued")).await));
+    assert_eq!(write(&bobs, touch).await.unwrap(), 1);
+
+    assert_eq!(write(&ann, "delete from workspaces").await.unwrap(), 2);
+    assert_eq!(counts(world.db.store()).await, "1 1", "those of the other project");
 }
 
 #[tokio::test]

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use mc_store::testing::{execute, text};
 
 use crate::probes;
-use crate::probes::policies::{CHANGED_ONLY, READ_ONLY};
+use crate::probes::policies::{CHANGED_ONLY, KEPT_IN_PROJECT, READ_ONLY};
 use crate::run::{attempts, seed, setting};
 use crate::world::World;
 
@@ -65,6 +65,9 @@ const FUNCTIONS: &[(&str, &str, &str)] = &[
     ("find_project_of_ingest_run", "select p.*", AS_ADMIN),
     ("find_project_of_quarantine_item", "p.role >= 'maintainer'", "true"),
     ("find_project_of_quarantine_item", "p.role >= 'maintainer'", "p.role >= 'member'"),
+    ("find_project_of_workspace", "select p.*", AS_ADMIN),
+    ("find_project_of_navigation", "select p.*", AS_ADMIN),
+    ("find_project_of_navigation", "n.user_id = find_project_of_navigation.principal", "true"),
     ("project_as_member", "'{member,", "'{viewer,agent,member,"),
     ("project_as_maintainer", "'{maintainer,", "'{member,maintainer,"),
     ("set_audit_context", "u.is_admin and ", ""),
@@ -92,6 +95,8 @@ const FUNCTIONS: &[(&str, &str, &str)] = &[
         "not mc.is_proved('allow_private_network', principal, repository, code)",
         "false",
     ),
+    ("open_folder", "not mc.is_proved('open_folder', principal, workspace, code)", "false"),
+    ("workspace_space", "mc.project_as_member() is distinct from workspace_space.project", "false"),
     ("check_private_network", "old.allows_private_network is not true", "false"),
     ("has_user_context", "split_part(context, ' ', 1) = 'user'", "true"),
     ("has_user_context", "split_part(context, ' ', 3) = principal::text", "true"),
@@ -121,6 +126,12 @@ const FUNCTIONS: &[(&str, &str, &str)] = &[
     ("may_enqueue_job", "where c.task_id = target)", "where c.task_id = target) or true"),
     ("may_enqueue_job", "where i.id = target)", "where i.id = target) or true"),
     ("may_enqueue_job", "where d.id = target)", "where d.id = target) or true"),
+    (
+        "may_enqueue_job",
+        "'fetch_workspace' then mc.project_as_member()",
+        "'fetch_workspace' then mc.project_as_viewer()",
+    ),
+    ("may_enqueue_job", "where w.id = target)", "where w.id = target) or true"),
     ("may_read_figures", "project = mc.project_as_viewer()", "true"),
     ("usage_by_week", "not mc.may_read_figures(usage_by_week.project)", "false"),
     ("bugfix_lead_times", "not mc.may_read_figures(bugfix_lead_times.project)", "false"),
@@ -160,6 +171,18 @@ const BESIDES: &[(&str, &str, &str)] = &[
         "projects p",
     ),
     ("find_project_of_ingest_run", "where ", "where p.id = i.project_id and "),
+    (
+        "find_project_of_workspace",
+        "lateral mc.find_project(find_project_of_workspace.principal, w.project_id) p",
+        "projects p",
+    ),
+    ("find_project_of_workspace", "where ", "where p.id = w.project_id and "),
+    (
+        "find_project_of_navigation",
+        "lateral mc.find_project(find_project_of_navigation.principal, n.project_id) p",
+        "projects p",
+    ),
+    ("find_project_of_navigation", "where ", "where p.id = n.project_id and "),
 ];
 
 async fn of_functions(world: &World) -> Vec<Mutant> {
@@ -207,9 +230,11 @@ async fn of_policies(world: &World) -> Vec<Mutant> {
         };
         for (clause, own) in [("using", using), ("with check", check)] {
             // A policy that allows everything can't be weakened; policies on tables that are
-            // read-only or update-only for the service have no effect.
+            // read-only or update-only for the service have no effect, nor has the check of the
+            // project of rows whose project it can't change.
             let is_idle = match name {
                 "project_select" => false,
+                "project_update" if KEPT_IN_PROJECT.contains(&table) => clause == "with check",
                 "project_insert" | "project_delete" if CHANGED_ONLY.contains(&table) => true,
                 _ => READ_ONLY.contains(&table),
             };

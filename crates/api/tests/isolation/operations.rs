@@ -28,6 +28,7 @@ mod teams;
 pub mod tools;
 mod webhook_receiver;
 mod webhooks;
+mod workspaces;
 
 pub use draw::{Draw, Target, Things, refused};
 
@@ -76,6 +77,18 @@ pub const OPERATIONS: &[(&str, Generator)] = &[
     ("ingest_documents", ingest::docs),
     ("get_ingest_run", ingest::show),
     ("get_repository_index", ingest::of_repository),
+    ("create_workspace", workspaces::create),
+    ("create_workspace_folder", workspaces::create_folder),
+    ("list_workspaces", workspaces::list),
+    ("get_workspace", workspaces::show),
+    ("delete_workspace", workspaces::remove),
+    ("inspect_workspace", workspaces::inspect),
+    ("read_workspace_file", workspaces::read),
+    ("start_navigation", workspaces::start),
+    ("navigate", workspaces::navigate),
+    ("edit_workspace_file", workspaces::edit),
+    ("get_command", workspaces::command),
+    ("end_navigation", workspaces::end),
     ("list_documents", documents::list),
     ("open_document", documents::open),
     ("create_project", projects::create),

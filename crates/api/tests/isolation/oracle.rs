@@ -50,6 +50,8 @@ pub type Action = (Rank, Scope);
 
 pub const READ: Action = (Rank::Viewer, Scope::Read);
 pub const PROPOSE: Action = (Rank::Agent, Scope::Write);
+/// Changing the files of a workspace.
+pub const CODE: Action = (Rank::Agent, Scope::Coding);
 pub const WRITE: Action = (Rank::Member, Scope::Write);
 /// Confirming data that leaves the service.
 pub const CONFIRM: Action = (Rank::Member, Scope::Github);

@@ -23,6 +23,8 @@ use crate::world::{ALL, Credential, Person, Post, Project, World};
 
 /// An id that no job has.
 const MISSING_JOB: &str = "01JZZZZZZZZZZZZZZZZZZZZZZZ";
+/// An id that no command has.
+const MISSING_COMMAND: &str = "019a0000-0000-7000-8000-00000000c0de";
 /// A project key that nothing has.
 const MISSING_KEY: &str = "none0123456789";
 
@@ -173,6 +175,7 @@ impl Operation<'_> {
                 "owner" => owner,
                 "name" => name,
                 "schema" => "own-0",
+                "command" => MISSING_COMMAND,
                 "handles" => "m1",
                 "path" => "/srv/app/models/cart.rb",
                 _ if spec["required"] != true => return None,
@@ -214,6 +217,8 @@ fn things(path: &str) -> Option<Things> {
         "hygiene-runs" => |project| &project.reports,
         "duplicates" => |project| &project.clusters,
         "exports" => |project| &project.exports,
+        "workspaces" => |project| &project.workspaces,
+        "navigations" => |project| &project.navigations,
         "tokens" | "jobs" => return None,
         _ => panic!("{path}: add an example of a foreign id"),
     })

@@ -9,6 +9,7 @@ mod rows;
 mod seed;
 mod service;
 mod webhooks;
+mod workspaces;
 
 use std::collections::HashSet;
 
@@ -41,6 +42,7 @@ pub use webhooks::{
     GIT_HOSTS, SECRET_PREFIX, SOURCES, STATES, delivery, webhook, webhook_of_delivery,
     webhook_secret,
 };
+pub use workspaces::{navigation, workspace};
 
 pub const TENANTS: usize = 3;
 /// The common owner: of teams and users that attempts create.
@@ -106,6 +108,10 @@ pub struct Project {
     pub exports: Vec<Thing>,
     /// Private data of persons in the project.
     pub privates: Vec<Private>,
+    /// Workspaces; the n-th is that of the owner of the n-th private data.
+    pub workspaces: Vec<Thing>,
+    /// Navigations; the n-th is in the n-th workspace.
+    pub navigations: Vec<Thing>,
     /// Of the policy, which its members alone see.
     pub policy_mark: String,
     /// Of an event of the audit, which its maintainers alone see.
@@ -169,6 +175,7 @@ impl World {
         let (mut projects, teams) = (seed::projects(&mut rng), seed::teams(&mut rng));
         let people = people::invent(&mut rng);
         reviewed::privates(&mut rng, &mut projects, &people);
+        workspaces::invent(&mut rng, &mut projects);
         let database = TestDatabase::create().await;
         let service = served(&database).await;
         let mut sql = seed::sql(&mut rng, &projects, &teams, service.model);
@@ -177,6 +184,7 @@ impl World {
         sql.push_str(&integrations::sql(&projects));
         sql.push_str(&hygiene::sql(&projects));
         sql.push_str(&reviewed::sql(&projects, &people, service.model, &service.encryptor));
+        sql.push_str(&workspaces::sql(&projects));
         execute(&database, &sql).await;
         reviewed::audited(&database, &projects).await;
         let owners = owners(&projects, &teams, &people);
@@ -263,6 +271,8 @@ impl World {
         let mut owners = self.owners.clone();
         let tables = "select coalesce(string_agg(format('select id::text, project_id, %s from %I',
                           case when table_name in ('memory_records', 'passages') then 'private_to'
+                          when table_name = 'workspaces' then 'owner_id'
+                          when table_name = 'navigations' then 'user_id'
                           else 'null::uuid' end, table_name), ' union all '), 'select null, null, \
                           null')
                       from information_schema.columns a where table_schema = 'public'
@@ -332,6 +342,10 @@ fn owners(projects: &[Project], teams: &[Team], people: &[Person]) -> Owners {
         for private in &project.privates {
             let things = private.records.iter().chain(&private.passages);
             owners.extend(things.map(|thing| (thing.id, Places::one(private.place))));
+        }
+        for things in [&project.workspaces, &project.navigations] {
+            let places = project.privates.iter().map(|private| Places::one(private.place));
+            owners.extend(things.iter().map(|thing| thing.id).zip(places));
         }
         owners.extend(lists.into_iter().flatten().map(|thing| (thing.id, place)));
         owners.insert(project.id, place);

@@ -40,6 +40,11 @@ select b.project_id, b.id, r.id, 'opened' from bundles b join memory_records r u
 where b.project_id = :project limit 1;
 insert into ingest_runs (id, project_id, repository_id) select gen_random_uuid(), project_id, id
 from repositories where project_id = :project;
+insert into workspaces (id, project_id, owner_id, repository_id, repo_owner, repo_name, kind, is_editable, state, ingest_run_id, expires_at)
+select gen_random_uuid(), project_id, u.id, repository_id, 'o', 'n', 'clone', true, 'queued', r.id, now() + interval '1 day'
+from ingest_runs r, users u where project_id = :project and u.login = 'local';
+insert into navigations (id, project_id, workspace_id, user_id)
+select gen_random_uuid(), project_id, id, owner_id from workspaces where project_id = :project;
 insert into policy_versions (project_id, version, policy) values (:project, 1, '{}');
 insert into quarantine_items (id, project_id, kind, reasons, excerpt, ciphertext, expires_at)
 values (gen_random_uuid(), :project, 'save', '{jwt}', 'secret', '\x00', now() + interval '1 day');

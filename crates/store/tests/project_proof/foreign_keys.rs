@@ -9,9 +9,9 @@ use mc_store::{Error, Result};
 
 use super::World;
 
-/// Rows of the entered project :project that refer to the row :id of a table. A job or a function
-/// with access to all projects follows each of these references.
-const REFERENCES: [(&str, &str); 8] = [
+/// Rows of the entered project :project and its user :user that refer to the row :id of a table. A
+/// job or a function with access to all projects follows each of these references.
+const REFERENCES: [(&str, &str); 9] = [
     // Its issues would be read from, and comments posted to, the other project's tracker.
     ("integrations", "update tasks set integration_id = ':id'"),
     ("integrations", "update task_comments set integration_id = ':id'"),
@@ -20,6 +20,14 @@ const REFERENCES: [(&str, &str); 8] = [
         "repositories",
         "insert into ingest_runs (id, project_id, repository_id, requested_ref)
          values (gen_random_uuid(), ':project', ':id', 'other')",
+    ),
+    // The other project's repository would be fetched, with its access to the private network.
+    (
+        "repositories",
+        "insert into workspaces (id, project_id, owner_id, repository_id, repo_owner, repo_name,
+                                 kind, is_editable, state, expires_at)
+         values (gen_random_uuid(), ':project', ':user', ':id', 'o', 'n', 'clone', true, 'queued',
+                 now() + interval '1 day')",
     ),
     (
         "tasks",
@@ -74,6 +82,7 @@ async fn row_of_a_project_refers_to_no_row_of_another() {
         let attempt = async |owner: ProjectId| {
             let id = world.id_in(table, owner).await;
             let sql = statement.replace(":project", &world.ours.to_string()).replace(":id", &id);
+            let sql = sql.replace(":user", &world.ann_id.to_string());
             last_text(&world.ann, &[before, &sql, "select 'done'"]).await
         };
         assert_eq!(attempt(world.ours).await.unwrap(), "done", "{statement}");

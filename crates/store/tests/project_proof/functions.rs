@@ -15,12 +15,13 @@ const NIL: &str = "00000000-0000-0000-0000-000000000000";
 /// not its kind, arguments or project.
 const REVIEWED: [&str; 2] = ["mc.is_job_due(text)", "mc.is_job_finished(text)"];
 /// Job kinds that API requests enqueue, the argument with the id of their row, and its table.
-const JOBS: [(&str, &str, &str); 5] = [
+const JOBS: [(&str, &str, &str); 6] = [
     ("index_repository", "run", "ingest_runs"),
     ("post_task_comment", "task", "tasks"),
     ("run_hygiene_task", "report", "hygiene_runs"),
     ("sync_integration", "id", "integrations"),
     ("process_delivery", "id", "webhook_deliveries"),
+    ("fetch_workspace", "id", "workspaces"),
 ];
 
 /// A call of a function for the administrator, or in the other project.
@@ -114,6 +115,8 @@ impl World {
             by_id("mc.find_project_of_bundle(uuid,uuid)", "bundles").await,
             by_id("mc.find_project_of_ingest_run(uuid,uuid)", "ingest_runs").await,
             by_id("mc.find_project_of_quarantine_item(uuid,uuid)", "quarantine_items").await,
+            by_id("mc.find_project_of_workspace(uuid,uuid)", "workspaces").await,
+            by_id("mc.find_project_of_navigation(uuid,uuid)", "navigations").await,
             value(
                 "mc.create_project(uuid,uuid,text,text)",
                 &format!("'{LOCAL}', gen_random_uuid(), 'new', ''"),
@@ -144,6 +147,7 @@ impl World {
                 &format!("'{theirs}', null, now(), now()"),
             ),
             rows("mc.count_bug_fixes(uuid)", &format!("'{theirs}'")),
+            rows("mc.workspace_space(uuid,uuid)", &format!("'{theirs}', '{LOCAL}'")),
             Call {
                 function: "mc.lock_audit_head(uuid,bigint)",
                 sql: format!("select seq::text from mc.lock_audit_head('{theirs}', null)"),
@@ -192,6 +196,7 @@ impl World {
                 "mc.allow_private_network(uuid,uuid,text)",
                 &format!("'{LOCAL}', '{theirs}', '{code}'"),
             ),
+            value("mc.open_folder(uuid,uuid,text)", &format!("'{LOCAL}', '{NIL}', '{code}'")),
         ]
     }
 

@@ -7,24 +7,32 @@ use super::{Draw, Target, webhook_receiver};
 use crate::attempt::Attempt;
 use crate::oracle::{self, READ, Scope};
 
+/// Locations of repositories with a name for each. A directory of the machine, its SSH key and a
+/// host inside its network are for administrators with a scope of its own.
+pub const LOCATIONS: [(&str, &str); 4] = [
+    ("/srv/repositories/core", "local"),
+    ("ssh://git@10.0.0.5/by-ssh.git", "by-ssh"),
+    ("https://10.0.0.5:8443/inside.git", "inside"),
+    ("https://93.184.215.14/spare.git", "spare"),
+];
+
 pub fn git(d: &mut Draw<'_>) -> Attempt {
     // Git hosts deliver to the same path, past all that asks for a token.
     if d.one_in(3) {
         return webhook_receiver::from_git_host(d);
     }
     let target = d.project();
-    // A directory of the machine, its SSH key and a host inside its network are for administrators
-    // with a scope of its own; nothing runs the ingest here.
-    let (location, name) = d.pick(&[
-        ("/srv/repositories/core", "local"),
-        ("ssh://git@10.0.0.5/by-ssh.git", "by-ssh"),
-        ("https://10.0.0.5:8443/inside.git", "inside"),
-        ("https://93.184.215.14/spare.git", "spare"),
-    ]);
+    // Nothing runs the ingest here.
+    let (location, name) = d.pick(&LOCATIONS);
     let body =
         json!({"project_key": d.key(target), "location": location, "owner": "team", "name": name});
     let attempt = Attempt::post("/ingest/git", &body).expect(202);
     let attempt = d.in_project(attempt, oracle::ingest(target.project()), target);
+    at_location(d, attempt, name)
+}
+
+/// The request as a repository at one of the [`LOCATIONS`] has it.
+pub fn at_location(d: &Draw<'_>, attempt: Attempt, name: &str) -> Attempt {
     if !attempt.is_allowed() || name == "spare" {
         return attempt;
     }

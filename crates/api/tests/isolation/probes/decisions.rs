@@ -35,6 +35,10 @@ pub async fn decisions(world: &World) -> Result<(), Fault> {
                     "(select role from mc.find_project_of_ingest_run('{who}', '{}'))",
                     project.runs[0].id
                 ),
+                format!(
+                    "(select role from mc.find_project_of_workspace('{who}', '{}'))",
+                    project.workspaces[0].id
+                ),
             ] {
                 asked.push(format!("coalesce({call}::text, '-')"));
                 expected.push(role);
@@ -46,13 +50,15 @@ pub async fn decisions(world: &World) -> Result<(), Fault> {
                  '{item}'))::text, '-')"
             ));
             expected.push(if curates { role } else { "-" });
-            for private in &project.privates {
-                let record = private.records[0].id;
-                asked.push(format!(
-                    "coalesce((select role from mc.find_project_of_record('{who}', \
-                    '{record}'))::text, '-')"
-                ));
-                expected.push(if private.owner == who { role } else { "-" });
+            for (private, navigation) in project.privates.iter().zip(&project.navigations) {
+                let (record, navigation) = (private.records[0].id, navigation.id);
+                for call in [
+                    format!("find_project_of_record('{who}', '{record}')"),
+                    format!("find_project_of_navigation('{who}', '{navigation}')"),
+                ] {
+                    asked.push(format!("coalesce((select role from mc.{call})::text, '-')"));
+                    expected.push(if private.owner == who { role } else { "-" });
+                }
             }
             // The version in force, for who may not; one that never was, for who may.
             let version = if curates {
@@ -85,7 +91,8 @@ pub async fn decisions(world: &World) -> Result<(), Fault> {
             ));
             expected.push("-");
         }
-        let sql = format!("select concat_ws(' ', {})", asked.join(", "));
+        // An array, since a function takes no more than 100 arguments.
+        let sql = format!("select array_to_string(array[{}], ' ')", asked.join(", "));
         // The worker role needs no proof, so only the user's role decides.
         let decided = text(world.database.store(), &sql).await.map_err(|e| e.to_string())?;
         let expected = expected.join(" ");

@@ -14,9 +14,10 @@ use mc_store::passages::PassageFilter;
 use mc_store::pull_requests::PullRequestFilter;
 use mc_store::records::RecordFilter;
 use mc_store::webhooks::DeliveryFilter;
+use mc_store::workspaces::WorkspaceFilter;
 use mc_store::{
     ci_results, dialogs, docs, duplicates, exports, hygiene, integrations, passages, projects,
-    pull_requests, records, repositories, tasks, vectors, webhooks,
+    pull_requests, records, repositories, tasks, vectors, webhooks, workspaces,
 };
 
 use crate::marks::{Places, ids_in, marks_in};
@@ -31,6 +32,7 @@ pub async fn filters(world: &World) -> Result<(), Fault> {
     own_webhooks(world, ours, theirs).await?;
     own_pull_requests(world, ours, theirs).await?;
     own_hygiene(world, ours, theirs).await?;
+    own_workspaces(world, ours).await?;
     foreign_webhooks_stay(world, ours, theirs).await?;
     own_integrations(world, ours, theirs).await?;
     counts(world, ours).await?;
@@ -125,6 +127,23 @@ async fn own_hygiene(world: &World, ours: &Project, theirs: &Project) -> Result<
     let tx = &mut store.begin().await.map_err(|error| error.to_string())?;
     for one in &theirs.clusters {
         nothing("duplicates::lock", duplicates::lock(tx, here, DuplicateClusterId(one.id)).await)?;
+    }
+    Ok(())
+}
+
+/// Workspaces, also of a person who has some in other projects.
+async fn own_workspaces(world: &World, ours: &Project) -> Result<(), Fault> {
+    let (store, here) = (world.database.store(), ProjectId(ours.id));
+    let look = Look { world, ours };
+    let owners = ours.privates.iter().map(|private| Some(UserId(private.owner)));
+    for owner in owners.chain([None]) {
+        let filter = WorkspaceFilter { owner, cursor: None };
+        let found = workspaces::list(store, here, filter, 200).await;
+        let expected = if owner.is_some() { 1 } else { ours.workspaces.len() };
+        if !found.as_ref().is_ok_and(|found| found.len() == expected) {
+            return Err(format!("workspaces::list finds not {expected}: {found:?}"));
+        }
+        look.at("workspaces::list", found)?;
     }
     Ok(())
 }

@@ -12,12 +12,13 @@ use crate::world::{Person, Post, Project, World};
 /// A job kind that API requests enqueue, the argument with the id of its row, and the row.
 type JobKind = (&'static str, &'static str, fn(&Project) -> Uuid);
 
-const JOBS: [JobKind; 5] = [
+const JOBS: [JobKind; 6] = [
     ("index_repository", "run", |project| project.runs[0].id),
     ("post_task_comment", "task", |project| project.tasks[0].id),
     ("run_hygiene_task", "report", |project| project.reports[0].id),
     ("sync_integration", "id", |project| project.integrations[0].id),
     ("process_delivery", "id", |project| project.deliveries[0].id),
+    ("fetch_workspace", "id", |project| project.workspaces[0].id),
 ];
 
 pub async fn functions(world: &World) -> Result<(), Fault> {
@@ -33,14 +34,18 @@ pub async fn functions(world: &World) -> Result<(), Fault> {
     lookups(world, root, viewer, ours, theirs).await?;
     policies(world, root, maintainer, ours, theirs).await?;
     figures(world, viewer, ours, theirs).await?;
+    spaces(world, viewer, maintainer, ours, theirs).await?;
     jobs(world, viewer, maintainer, ours, theirs).await?;
     deletions(world, maintainer, ours).await
 }
 
-/// Returns calls of the functions that find or create projects, for `who`.
+/// Returns calls of the functions that find or create projects, for `who`, who has a workspace in
+/// the project.
 fn calls_for(who: Uuid, project: &Project) -> Vec<String> {
     let keys = |call: String| format!("select coalesce(string_agg(key, ','), '') from mc.{call}");
     let record = project.records[0].id;
+    let own = project.privates.iter().position(|private| private.owner == who);
+    let own = own.expect("a workspace");
     vec![
         keys(format!("list_projects('{who}')")),
         keys(format!("find_project_of_record('{who}', '{record}')")),
@@ -50,6 +55,8 @@ fn calls_for(who: Uuid, project: &Project) -> Vec<String> {
             "find_project_of_quarantine_item('{who}', '{}')",
             project.quarantine_items[0].id
         )),
+        keys(format!("find_project_of_workspace('{who}', '{}')", project.workspaces[own].id)),
+        keys(format!("find_project_of_navigation('{who}', '{}')", project.navigations[own].id)),
         format!(
             "select coalesce(mc.create_project('{who}', gen_random_uuid(), 'mine', '')::text, '')"
         ),
@@ -167,6 +174,29 @@ async fn read_figures(
         yields(&as_viewer, own).await?;
     }
     Ok(())
+}
+
+/// The space of workspaces is told only to those who work in the project that was entered.
+async fn spaces(
+    world: &World,
+    viewer: &Person,
+    maintainer: &Person,
+    ours: &Project,
+    theirs: &Project,
+) -> Result<(), Fault> {
+    let call = |project: &Project| {
+        format!(
+            "select coalesce(nullif(count(*), 0)::text, '') from mc.workspace_space('{}', '{}')",
+            project.id, maintainer.id
+        )
+    };
+    let service = world.database.service();
+    let as_maintainer = world.as_seen_by(maintainer, ours);
+    yields_nothing(service, &[&call(ours)]).await?;
+    yields_nothing(&service.for_user(maintainer.id.into()), &[&call(ours)]).await?;
+    yields_nothing(&world.as_seen_by(viewer, ours), &[&call(ours)]).await?;
+    yields_nothing(&as_maintainer, &[&call(theirs)]).await?;
+    yields(&as_maintainer, &call(ours)).await
 }
 
 /// A job is enqueued only for a row of the project that was entered, with the role that it needs.

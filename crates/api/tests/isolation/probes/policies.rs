@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use mc_store::audit::Chain;
 use mc_store::testing::{text, write};
 use mc_store::{Error, Store};
+use serde_json::{Value, json};
 
 use crate::oracle::{self, Rank};
 use crate::run::Fault;
@@ -47,6 +48,12 @@ pub const CHANGED_ONLY: [&str; 2] = ["webhook_deliveries", "duplicate_clusters"]
 /// of its user alone, and nothing changes one. Counts of reads are not deleted before the audit has
 /// them.
 const USAGE: [&str; 4] = ["save_outcomes", "client_sessions", "read_counts", "dialog_outcomes"];
+/// Tables whose rows belong to a user: the column that says to whom, and whether maintainers see
+/// and delete those of others.
+const OWNED: [(&str, &str, bool); 2] =
+    [("workspaces", "owner_id", true), ("navigations", "user_id", false)];
+/// Tables of which the service may update some columns, and not that of the project.
+pub const KEPT_IN_PROJECT: [&str; 1] = ["workspaces"];
 /// Tables with private data: `private_to` has the owner of a row.
 const PRIVATE: [&str; 7] = [
     "memory_records",
@@ -198,8 +205,12 @@ async fn reads(
     let seen = counts(&read(&world.as_seen_by(person, project), &sql).await?);
     let role = oracle::role(person, project);
     for (table, (all, own)) in &there {
-        let sees_own_alone = USAGE.contains(&table.as_str()) && role < Some(Rank::Maintainer);
-        if !sees_own_alone && (*own == 0 || own == all) {
+        let is_owned = owned(table).is_some();
+        let sees_all = owned(table).is_none_or(|(_, is_curated)| is_curated);
+        let is_usage = USAGE.contains(&table.as_str());
+        let sees_own_alone = !sees_all || (is_owned || is_usage) && role < Some(Rank::Maintainer);
+        let lacks_own = is_owned && *own == 0 && project.private_of(person).is_some();
+        if lacks_own || !sees_own_alone && (*own == 0 || own == all) {
             return Err(format!(
                 "{table} has not rows of several projects: the probe is blind; add some in world"
             ));
@@ -234,7 +245,12 @@ fn counted(
                 Some((reader, private)) if private.contains(&table.as_str()) => {
                     format!("and coalesce(private_to = '{}', true)", reader.id)
                 }
-                Some((reader, _)) if USAGE.contains(&table.as_str()) => usage_of(reader, project),
+                Some((reader, _)) if USAGE.contains(&table.as_str()) => {
+                    owned_by(reader, project, ("user_id", true))
+                }
+                Some((reader, _)) => {
+                    owned(table).map_or_else(String::new, |owned| owned_by(reader, project, owned))
+                }
                 _ => String::new(),
             };
             format!(
@@ -249,13 +265,24 @@ fn counted(
     )
 }
 
-/// Returns the condition for usage data that a person may see.
-fn usage_of(reader: &Person, project: Option<&Project>) -> String {
+/// Returns the column of a table that says to whom a row belongs, and whether maintainers see those
+/// of others; `None` for tables whose rows belong to nobody.
+fn owned(table: &str) -> Option<(&'static str, bool)> {
+    let (_, column, is_curated) = OWNED.into_iter().find(|(name, ..)| *name == table)?;
+    Some((column, is_curated))
+}
+
+/// Returns the condition for rows of users that a person may see.
+fn owned_by(
+    reader: &Person,
+    project: Option<&Project>,
+    (column, is_curated): (&str, bool),
+) -> String {
     let role = project.and_then(|project| oracle::role(reader, project));
-    if role >= Some(Rank::Maintainer) {
+    if is_curated && role >= Some(Rank::Maintainer) {
         return String::new();
     }
-    format!("and user_id = '{}'", reader.id)
+    format!("and {column} = '{}'", reader.id)
 }
 
 fn counts(text: &str) -> BTreeMap<String, (i64, i64)> {
@@ -285,24 +312,17 @@ async fn writes(
     let there = counts(&read(world.database.store(), &there).await?);
     let mut block = "declare n bigint; noted text := ''; begin ".to_owned();
     let mut made = 0;
+    let of_person = format!(
+        "select count(*)::text from workspaces where project_id = '{}' and owner_id = '{}'",
+        ours.id, person.id
+    );
+    let of_person = read(world.database.store(), &of_person).await?;
     for (table, column) in tables {
-        let columns = columns(world, table).await?;
-        let of = |project: &Project| format!("{column} = '{}'", project.id);
-        let mut statements = vec![
-            // Nothing of a row is read, so that no other policy stands before the one for changes.
-            ("change", format!("update {table} set {}", of(ours))),
-            ("remove", format!("delete from {table}")),
-            ("move", format!("update {table} set {}", of(theirs))),
-            ("add-ours", copy(world, table, &columns, (&of(ours), "team")).await?),
-            ("add-theirs", copy(world, table, &columns, (&of(theirs), "proposed")).await?),
-        ];
+        let mut statements = writes_to(world, (table, column), person, (ours, theirs)).await?;
         if private.contains(&table.as_str()) {
-            let others = format!("{} and private_to <> '{}'", of(ours), person.id);
-            statements.push(("add-others", copy(world, table, &columns, (&others, "")).await?));
-        }
-        if table == "memory_records" {
-            let counts = "update memory_records set title = title || '!' where visibility = 'team'";
-            statements.push(("decide", counts.to_owned()));
+            let others = format!("{column} = '{}' and private_to <> '{}'", ours.id, person.id);
+            let copied = copy(world, table, (&others, ""), &json!({})).await?;
+            statements.push(("add-others", copied));
         }
         made += statements.len();
         for (what, statement) in statements {
@@ -338,6 +358,9 @@ async fn writes(
         let is_right = match what {
             "change" | "remove" | "move" if is_fixed || table == "audit_events" => state == "42501",
             "change" | "move" if USAGE.contains(&table) => state == "42501",
+            "change" | "move" if KEPT_IN_PROJECT.contains(&table) => state == "42501",
+            // Not even maintainers change those of others.
+            "use" => state == "ZZ001" && rows == if may { &*of_person } else { "0" },
             "remove" if CHANGED_ONLY.contains(&table) => state == "42501",
             "remove" if matches!(table, "read_counts" | "chat_requests" | "prompt_versions") => {
                 state == "42501"
@@ -353,7 +376,7 @@ async fn writes(
                 state == "ZZ001" && rows == if may { own } else { 0 }.to_string()
             }
             "move" => {
-                if may {
+                if may && (own > 0 || owned(table).is_none()) {
                     state == "42501"
                 } else {
                     state == "ZZ001" && rows == "0"
@@ -374,6 +397,48 @@ async fn writes(
     if seen == made { Ok(()) } else { Err(format!("the probe itself failed: {seen} statements")) }
 }
 
+/// Returns statements that write to a table, each with a word for it.
+async fn writes_to(
+    world: &World,
+    (table, column): (&str, &str),
+    person: &Person,
+    (ours, theirs): (&Project, &Project),
+) -> Result<Vec<(&'static str, String)>, Fault> {
+    let of = |project: &Project| format!("{column} = '{}'", project.id);
+    let (of_ours, of_theirs) = (of(ours), of(theirs));
+    // A new row of a user is the caller's own.
+    let own = match owned(table) {
+        Some((column, true)) => json!({column: person.id, "state": "queued"}),
+        Some((column, false)) => json!({column: person.id}),
+        None => json!({}),
+    };
+    let mut statements = vec![
+        // Nothing of a row is read, so that no other policy stands before the one for changes.
+        ("change", format!("update {table} set {of_ours}")),
+        ("remove", format!("delete from {table}")),
+        ("move", format!("update {table} set {of_theirs}")),
+        ("add-ours", copy(world, table, (&of_ours, "team"), &own).await?),
+        ("add-theirs", copy(world, table, (&of_theirs, "proposed"), &own).await?),
+    ];
+    if let Some((column, _)) = owned(table) {
+        let mut foreign = own.clone();
+        let mut owners = ours.privates.iter().map(|private| private.owner);
+        foreign[column] = json!(owners.find(|owner| *owner != person.id));
+        statements.push(("add-others", copy(world, table, (&of_ours, ""), &foreign).await?));
+    }
+    if table == "workspaces" {
+        let mut ready = own.clone();
+        ready["state"] = json!("ready");
+        statements.push(("add-ready", copy(world, table, (&of_ours, ""), &ready).await?));
+        statements.push(("use", "update workspaces set used_at = now()".to_owned()));
+    }
+    if table == "memory_records" {
+        let counts = "update memory_records set title = title || '!' where visibility = 'team'";
+        statements.push(("decide", counts.to_owned()));
+    }
+    Ok(statements)
+}
+
 async fn columns(world: &World, table: &str) -> Result<String, Fault> {
     let sql = format!(
         "select string_agg(quote_ident(column_name), ', ' order by ordinal_position) \
@@ -383,13 +448,15 @@ async fn columns(world: &World, table: &str) -> Result<String, Fault> {
     read(world.database.store(), &sql).await
 }
 
-/// Returns a statement that inserts a copy of an existing row: policies are checked before keys.
+/// Returns a statement that inserts a copy of an existing row with some other values: policies are
+/// checked before keys.
 async fn copy(
     world: &World,
     table: &str,
-    columns: &str,
     (which, of_records): (&str, &str),
+    values: &Value,
 ) -> Result<String, Fault> {
+    let columns = columns(world, table).await?;
     let is_private = which.contains("private_to");
     let which = match table {
         // A trigger rejects team records of some callers before any policy is checked.
@@ -397,7 +464,9 @@ async fn copy(
         _ if !is_private && PRIVATE.contains(&table) => format!("{which} and private_to is null"),
         _ => which.to_owned(),
     };
-    let sql = format!("select to_jsonb(one)::text from {table} as one where {which} limit 1");
+    let sql = format!(
+        "select (to_jsonb(one) || '{values}')::text from {table} as one where {which} limit 1"
+    );
     let row = read(world.database.store(), &sql).await?.replace('\'', "''");
     Ok(format!(
         "insert into {table} ({columns}) overriding system value select {columns} from \
@@ -423,6 +492,7 @@ fn least_role(table: &str) -> Rank {
         | "hygiene_runs" | "sgr_schemas" | "prompt_versions" => Rank::Maintainer,
         _ if USAGE.contains(&table) => Rank::Maintainer,
         "duplicate_clusters" | "task_comments" => Rank::Member,
+        _ if owned(table).is_some() => Rank::Viewer,
         _ => Rank::Agent,
     }
 }
@@ -431,9 +501,9 @@ fn least_role(table: &str) -> Rank {
 fn least_role_to_add(table: &str) -> Rank {
     match table {
         // Operations of viewers are recorded, too.
-        "bundles" | "bundle_items" | "audit_events" => Rank::Viewer,
-        // Data of the team.
-        "memory_records" | "task_comments" => Rank::Member,
+        "bundles" | "bundle_items" | "audit_events" | "navigations" => Rank::Viewer,
+        // Data of the team, and repositories to fetch.
+        "memory_records" | "task_comments" | "workspaces" => Rank::Member,
         "webhooks" | "integrations" | "hygiene_runs" | "sgr_schemas" | "prompt_versions" => {
             Rank::Maintainer
         }

@@ -28,6 +28,7 @@ pub async fn proof(world: &World) -> Result<(), Fault> {
         ("set_user_context", uuid::Uuid::nil().to_string()),
         ("find_project_by_key", world.projects[0].key.clone()),
         ("allow_private_network", uuid::Uuid::nil().to_string()),
+        ("open_folder", uuid::Uuid::nil().to_string()),
     ] {
         let call = format!("select mc.{function}('{root}', '{target}', '{mac}')");
         if write(service, &call).await.is_ok() {

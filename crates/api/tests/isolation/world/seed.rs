@@ -90,6 +90,8 @@ fn project(rng: &mut StdRng, number: usize, tenant: usize, is_main: bool) -> Pro
         reports,
         exports,
         privates: Vec::new(),
+        workspaces: Vec::new(),
+        navigations: Vec::new(),
         policy_mark: mark(rng, place),
         audit_mark: mark(rng, place),
     }
