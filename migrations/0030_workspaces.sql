@@ -18,8 +18,9 @@ alter table ingest_runs
     -- When the fetch of the workspace started that requested the run.
     add column fetch_started_at timestamptz;
 
--- Foreign keys compare the project (0015_project_foreign_keys.sql).
-create unique index ingest_runs_project_id_id_key on ingest_runs (project_id, id);
+-- Foreign keys compare the project (0015_project_foreign_keys.sql). An index that begins with the
+-- project would replace that of the repository in plans for its newest runs.
+create unique index ingest_runs_id_project_id_key on ingest_runs (id, project_id);
 
 create table workspaces (
     id                uuid        primary key,
