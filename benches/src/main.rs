@@ -14,12 +14,17 @@ mod gate;
 mod growth;
 mod harness;
 mod hostile;
+#[path = "../../tests/identifiers.rs"]
+mod identifiers;
 mod ingest;
 mod load;
 mod nodes;
 mod proof;
 mod queue;
+mod rag;
 mod recall;
+#[path = "../../tests/replay/mod.rs"]
+mod replay;
 mod sanitizer;
 mod text;
 mod vectors;
@@ -74,6 +79,15 @@ enum Command {
     Bundles(bundles::Args),
     /// Figures of a year of usage: the time of one request, and of all projects
     Figures(figures::Args),
+    /// Replay the commits of a repository into an index: equal to a full one, chunks reused, and no
+    /// interrupted run seems ready
+    Replay(rag::replays::Args),
+    /// Questions for the symbols of a repository: the first match has the definition
+    Identifiers(rag::identifiers::Args),
+    /// Search for texts in a tree compared with the program grep: no line missed
+    Substrings(rag::substrings::Args),
+    /// Find the files of commits by their messages: the pipeline with each module off, and search
+    Ablation(rag::ablation::Args),
     /// Serve the local embedding model as an OpenAI-compatible `/v1/embeddings`
     Endpoint(endpoint::Args),
 }
@@ -97,6 +111,10 @@ async fn main() -> Result<()> {
         Command::Duplicates(args) => duplicates::run(&args),
         Command::Bundles(args) => bundles::run(args).await,
         Command::Figures(args) => figures::run(args).await,
+        Command::Replay(args) => rag::replays::run(args).await,
+        Command::Identifiers(args) => rag::identifiers::run(args).await,
+        Command::Substrings(args) => rag::substrings::run(args).await,
+        Command::Ablation(args) => rag::ablation::run(args).await,
         Command::Endpoint(args) => endpoint::run(args).await,
     }
 }

@@ -157,6 +157,8 @@ async fn append(store: &Store, repository: &Repository, changes: Changes) -> Res
     let mut tx = store.begin().await?;
     history::insert(&mut tx, repository, &commits).await?;
     history::insert_files(&mut tx, repository, &commits).await?;
+    // A full history does not have them either.
+    history::delete_without_files(&mut tx, repository.id).await?;
     history::prune(&mut tx, repository.id, i64::try_from(changes.max_commits).unwrap_or(i64::MAX))
         .await?;
     history::set_position(&mut tx, repository.id, &changes.position).await?;

@@ -5,7 +5,10 @@
 
 mod fallbacks;
 mod fixture;
+#[path = "../../../../tests/identifiers.rs"]
+mod identifiers;
 mod models;
 mod repositories;
 mod searching;
+mod symbols;
 mod words;

@@ -266,6 +266,17 @@ pub async fn prune(tx: &mut Tx, repository: RepositoryId, keep: i64) -> Result<u
     .await
 }
 
+/// Deletes the commits of a repository that touched no file which is still indexed, with their
+/// passages; returns their number.
+pub async fn delete_without_files(tx: &mut Tx, repository: RepositoryId) -> Result<u64> {
+    tx.count_changed(sqlx::query!(
+        "delete from history_commits c where c.repository_id = $1
+         and not exists (select from history_commit_files t where t.commit_id = c.id)",
+        repository.0
+    ))
+    .await
+}
+
 /// Returns the files of the project that the commits of these passages touched.
 pub async fn touched(
     store: &Store,
