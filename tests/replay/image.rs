@@ -100,10 +100,10 @@ impl Image {
         );
         let text = testing::text(store, &sql).await?;
         let rows: Vec<[String; 5]> = serde_json::from_str(&text)?;
-        let row = |[kind, path, text, fields, id]: [String; 5]| Row { kind, path, text, fields, id };
+        let row =
+            |[kind, path, text, fields, id]: [String; 5]| Row { kind, path, text, fields, id };
         Ok(Self { rows: rows.into_iter().map(row).collect() })
     }
-
 
     /// Number of all rows.
     pub fn len(&self) -> usize {
@@ -150,7 +150,8 @@ impl Image {
             let Some(old) = old.get(&key) else { continue };
             let unchanged = ids.len().min(old.len());
             let reused = ids.intersection(old).count();
-            for reuse in std::iter::once(&mut all).chain(is_changed(key.0).then_some(&mut changed)) {
+            for reuse in std::iter::once(&mut all).chain(is_changed(key.0).then_some(&mut changed))
+            {
                 reuse.unchanged += unchanged;
                 reuse.reused += reused;
             }

@@ -94,16 +94,25 @@ pub async fn run(args: Args) -> Result<()> {
     let mut rows = Vec::new();
     let warm_up = set.questions.first().map_or("warm up", |question| &*question.text);
     engine.ask(warm_up, &json!({})).await?;
-    rows.push(measure("search alone", &set, &changes, async |question| {
-        search(&engine, &question.text).await
-    }).await?);
+    rows.push(
+        measure("search alone", &set, &changes, async |question| {
+            search(&engine, &question.text).await
+        })
+        .await?,
+    );
     let all = json!({"topK": LIMIT});
-    rows.push(measure("pipeline", &set, &changes, async |question| {
-        pipeline(&engine, &question.text, &all).await
-    }).await?);
-    rows.push(measure("pipeline, default topK", &set, &changes, async |question| {
-        pipeline(&engine, &question.text, &json!({})).await
-    }).await?);
+    rows.push(
+        measure("pipeline", &set, &changes, async |question| {
+            pipeline(&engine, &question.text, &all).await
+        })
+        .await?,
+    );
+    rows.push(
+        measure("pipeline, default topK", &set, &changes, async |question| {
+            pipeline(&engine, &question.text, &json!({})).await
+        })
+        .await?,
+    );
     for module in MODULES {
         let fields = json!({"topK": LIMIT, "disabledModules": [module]});
         let what = format!("without {module}");
@@ -162,9 +171,10 @@ async fn pipeline(engine: &Engine, text: &str, fields: &Value) -> Result<Answer>
     let started = Instant::now();
     let response = engine.ask(text, fields).await?;
     let took = started.elapsed();
-    let spans = response.matches.into_iter().map(|found| {
-        (found.path, found.metadata.line_start, found.metadata.line_end)
-    });
+    let spans = response
+        .matches
+        .into_iter()
+        .map(|found| (found.path, found.metadata.line_start, found.metadata.line_end));
     let ranked: Vec<Span> = spans.collect();
     let is_within = response.context_tokens <= CONTEXT_TOKENS_MAX.unsigned_abs() as usize;
     let shown = if is_within { ranked.clone() } else { Vec::new() };

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Result, bail, ensure};
 use mc_chat::ChatModels;
 use mc_contract::operations::rag::{RagSearchRequest, RagSearchResponse};
 use mc_domain::Policy;
@@ -41,6 +41,9 @@ impl Engine {
     pub async fn start(common: &Common, work: &Path, source: &Source) -> Result<Self> {
         let database = Database::open(&work.join("data"), &common.cache_dir).await?;
         let store = database.store.clone();
+        // Registered before the run, so that its passages are queued for the model.
+        let embedder = embedding::open(&common.cache_dir).await?;
+        let model = embedding::register(&store, &common.cache_dir, &*embedder).await?;
         let index = Index::new(&store, work.join("cache"), PROJECT, source).await.converted()?;
         let started = Instant::now();
         let run = index.update().await.converted()?;
@@ -49,8 +52,6 @@ impl Engine {
             run.counts.files_changed,
             started.elapsed().as_secs_f64()
         ));
-        let embedder = embedding::open(&common.cache_dir).await?;
-        let model = embedding::register(&store, &common.cache_dir, &*embedder).await?;
         let queue = embedding_queue::Context {
             store: store.clone(),
             embedder: Arc::clone(&embedder),
@@ -58,9 +59,14 @@ impl Engine {
             is_remote: false,
         };
         let (mut embedded, started) = (0, Instant::now());
-        while let Batch::Stored(count) = embedding_queue::process_batch(&queue).await {
-            embedded += count;
+        loop {
+            match embedding_queue::process_batch(&queue).await {
+                Batch::Stored(count) => embedded += count,
+                Batch::Empty => break,
+                batch => bail!("the passages can't be embedded: {batch:?}"),
+            }
         }
+        ensure!(embedded > 0, "no passage was embedded");
         say(&format!("{embedded} passages embedded in {:.1} s", started.elapsed().as_secs_f64()));
         let stop = CancellationToken::new();
         let (keyword, _) =
@@ -69,11 +75,8 @@ impl Engine {
         let freshness = keyword.refresh(KEYWORD_WAIT).await;
         ensure!(freshness == Freshness::Current, "the keyword index is {freshness:?}");
         database.settle().await?;
-        let context = rag_context(&index, keyword, ActiveModel {
-            model,
-            embedder,
-            is_remote: false,
-        });
+        let context =
+            rag_context(&index, keyword, ActiveModel { model, embedder, is_remote: false });
         Ok(Self { index, context, database, stop })
     }
 
@@ -83,7 +86,8 @@ impl Engine {
         for (name, value) in fields.as_object().into_iter().flatten() {
             request[name] = value.clone();
         }
-        let request: RagSearchRequest = serde_json::from_value(request).context(query.to_owned())?;
+        let request: RagSearchRequest =
+            serde_json::from_value(request).context(query.to_owned())?;
         Ok(mc_rag::search(&self.context, &RagSettings::default(), &request).await?)
     }
 
@@ -103,5 +107,9 @@ fn rag_context(index: &Index, keyword: KeywordIndex, current: ActiveModel) -> Ra
         sanitizing: Arc::default(),
     };
     let models = Arc::new(ChatModels::default());
-    RagContext { search, chat: ProjectChat::new(models, store, project, &Policy::default()), project }
+    RagContext {
+        search,
+        chat: ProjectChat::new(models, store, project, &Policy::default()),
+        project,
+    }
 }

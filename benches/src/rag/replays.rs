@@ -58,7 +58,12 @@ pub async fn run(args: Args) -> Result<()> {
         &found.history_differences,
     ];
     let wrong: Vec<&String> = wrong.into_iter().flatten().collect();
-    ensure!(wrong.is_empty(), "{} faults, such as {:#?}", wrong.len(), &wrong[..wrong.len().min(5)]);
+    ensure!(
+        wrong.is_empty(),
+        "{} faults, such as {:#?}",
+        wrong.len(),
+        &wrong[..wrong.len().min(5)]
+    );
     let share = replayed.reuse_in_changed_files.share();
     ensure!(share >= REUSE_MIN, "{share:.4} of the unchanged chunks of changed files are reused");
     Ok(())
@@ -79,9 +84,8 @@ fn describe(report: &mut Report, replayed: &Replayed, found: &Interrupted) {
     report.add("full index run", "s", seconds(&replayed.full_runs));
     let reuse = |Reuse { unchanged, reused }: Reuse| format!("{reused} of {unchanged}");
     let share = |reuse: Reuse| format!("{:.4}", reuse.share());
-    let row = |name: &str, value: String, target: &str| {
-        vec![name.to_owned(), value, target.to_owned()]
-    };
+    let row =
+        |name: &str, value: String, target: &str| vec![name.to_owned(), value, target.to_owned()];
     let number = |value: usize| value.to_string();
     let mut polls = found.polls.clone();
     polls.sort_unstable();

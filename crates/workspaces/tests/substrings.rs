@@ -12,7 +12,18 @@ use mc_workspaces::grep;
 /// Texts of the sources of this crate: words, parts of words, punctuation and what an expression
 /// would read as its syntax.
 const TEXTS: [&str; 12] = [
-    "MaskedTree", "askedTre", "fn ", "();", "[&str;", "?)", ".*", "|", "\\", "\"", "    }", "Ünicode",
+    "MaskedTree",
+    "askedTre",
+    "fn ",
+    "();",
+    "[&str;",
+    "?)",
+    ".*",
+    "|",
+    "\\",
+    "\"",
+    "    }",
+    "Ünicode",
 ];
 
 #[test]

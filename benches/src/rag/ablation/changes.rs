@@ -59,7 +59,8 @@ impl ChangedLines {
                 path == file && (i64::from(*first)..=i64::from(*last)).contains(&line)
             })
         };
-        let lines = || self.0.iter().flat_map(|(file, lines)| lines.iter().map(move |l| (file, *l)));
+        let lines =
+            || self.0.iter().flat_map(|(file, lines)| lines.iter().map(move |l| (file, *l)));
         let shown = lines().filter(|(file, line)| is_shown(file, *line)).count();
         shown as f64 / lines().count() as f64
     }
