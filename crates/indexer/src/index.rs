@@ -4,6 +4,7 @@
 //! [`write`] stores them in batches, through a bounded channel. An interrupted run is started
 //! again: files that are stored already are recognized by their hash.
 
+mod claim;
 mod prepare;
 mod progress;
 mod write;
@@ -26,6 +27,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::walk::{self, PathPatterns, SkipReason, Tree};
 use crate::{Error, chunker, history, language};
+use claim::Claim;
 use prepare::{ScanOutcome, ScannedFile};
 use progress::Tracker;
 use write::Writer;
@@ -95,7 +97,7 @@ pub async fn index_repository(
     let stop = cancel.child_token();
     let _stops_readers = stop.clone().drop_guard();
     tokio::select! {
-        done = index(ctx, ingest, &tracker, &stop) => done?,
+        done = index(ctx, ingest, worker, &tracker, &stop) => done?,
         error = progress::keep_writing(&ctx.store, ingest.id, worker, &tracker) => {
             return Err(error);
         }
@@ -107,16 +109,18 @@ pub async fn index_repository(
 async fn index(
     ctx: &Context,
     ingest: &IngestRun,
+    worker: &str,
     tracker: &Tracker,
     stop: &CancellationToken,
 ) -> Result<(), Error> {
     let repository = find_repository(&ctx.store, ingest).await?.ok_or(Error::RunTakenOver)?;
+    let claim = Claim { store: &ctx.store, repository: repository.id, run: ingest.id, worker };
     let checkout = checkout(ctx, &repository, ingest, stop).await?;
     let task = Arc::new(IndexTask::new(ctx, &repository, &checkout, stop).await?);
     tracker.begin(&task);
 
     let mut stored = history::Stored::load(&ctx.store, &repository).await?;
-    let writer = Writer::new(&ctx.store, &repository, &checkout.source_ref, tracker);
+    let writer = Writer::new(claim, &repository, &checkout.source_ref, tracker);
     let files = write_files(&task, &repository, tracker, &mut stored, writer, stop).await?;
     if let Some(error) = tracker.nothing_stored() {
         return Err(error);
@@ -128,7 +132,7 @@ async fn index(
     let may_be_renamed = |path: &str| stored.may_follow_renames() && language::is_code(path);
     let (rename_candidates, deleted): (Vec<_>, Vec<_>) =
         task.deleted_files(&present).into_iter().partition(|(path, _)| may_be_renamed(path));
-    delete(&ctx.store, tracker, &deleted).await?;
+    delete(claim, tracker, &deleted).await?;
     changed.extend(paths(&deleted));
     // An interrupted attempt may have written files without reporting them.
     if ingest.is_resumed {
@@ -148,11 +152,13 @@ async fn index(
     });
     let update = update.await?;
     update.follow_renames(&ctx.store, &repository, &task.known).await?;
-    delete(&ctx.store, tracker, &rename_candidates).await?;
+    delete(claim, tracker, &rename_candidates).await?;
     report_changed(ctx, &repository, paths(&rename_candidates).collect()).await?;
     update.store(&ctx.store, &repository, &stored).await?;
     enqueue_if_policy_changed(ctx, &repository, &task.rules).await?;
-    Ok(repositories::mark_indexed(&ctx.store, repository.id, &checkout.source_ref).await?)
+    let mut tx = claim.begin().await?;
+    repositories::mark_indexed(&mut tx, repository.id, &checkout.source_ref).await?;
+    Ok(tx.commit().await?)
 }
 
 async fn find_repository(store: &Store, ingest: &IngestRun) -> Result<Option<Repository>, Error> {
@@ -368,11 +374,15 @@ fn scan_all(task: &Arc<IndexTask>, stop: &CancellationToken) -> mpsc::Receiver<S
     receiver
 }
 
-async fn delete(store: &Store, tracker: &Tracker, files: &[DeletedFile<'_>]) -> Result<(), Error> {
+async fn delete(
+    claim: Claim<'_>,
+    tracker: &Tracker,
+    files: &[DeletedFile<'_>],
+) -> Result<(), Error> {
     const BATCH: usize = 200;
     for batch in files.chunks(BATCH) {
         let ids: Vec<FileId> = batch.iter().map(|(_, file)| file.id).collect();
-        let mut tx = store.begin().await?;
+        let mut tx = claim.begin().await?;
         files::delete(&mut tx, &ids).await?;
         tx.commit().await?;
     }

@@ -5,8 +5,9 @@ use std::error::Error as _;
 use mc_domain::{Classified, ErrorKind};
 use mc_store::files::{self, Written};
 use mc_store::repositories::Repository;
-use mc_store::{Store, Tx, citations, docs};
+use mc_store::{Tx, citations, docs};
 
+use super::claim::Claim;
 use super::prepare::{Body, Prepared};
 use super::progress::Tracker;
 use crate::Error;
@@ -18,7 +19,7 @@ const BATCH_FILES: usize = 32;
 const BATCH_BYTES: i64 = 512 * 1024;
 
 pub(super) struct Writer<'a> {
-    store: &'a Store,
+    claim: Claim<'a>,
     repository: &'a Repository,
     source_ref: &'a str,
     tracker: &'a Tracker,
@@ -28,12 +29,12 @@ pub(super) struct Writer<'a> {
 
 impl<'a> Writer<'a> {
     pub fn new(
-        store: &'a Store,
+        claim: Claim<'a>,
         repository: &'a Repository,
         source_ref: &'a str,
         tracker: &'a Tracker,
     ) -> Self {
-        Self { store, repository, source_ref, tracker, batch: Vec::new(), changed: Vec::new() }
+        Self { claim, repository, source_ref, tracker, batch: Vec::new(), changed: Vec::new() }
     }
 
     /// Adds a file to the batch, and stores the batch when it is full.
@@ -57,8 +58,10 @@ impl<'a> Writer<'a> {
         let batch = std::mem::take(&mut self.batch);
         match self.store_all(&batch).await {
             Ok(written) => self.count(&batch, written),
-            Err(error) if is_caused_by_a_file(&error) => self.store_singly(batch).await?,
-            Err(error) => return Err(error.into()),
+            Err(Error::Store(error)) if is_caused_by_a_file(&error) => {
+                self.store_singly(batch).await?;
+            }
+            Err(error) => return Err(error),
         }
         Ok(())
     }
@@ -69,7 +72,7 @@ impl<'a> Writer<'a> {
             let file = std::slice::from_ref(&prepared);
             match self.store_all(file).await {
                 Ok(written) => self.count(file, written),
-                Err(error) if is_caused_by_a_file(&error) => {
+                Err(Error::Store(error)) if is_caused_by_a_file(&error) => {
                     tracing::error!(
                         file.path = prepared.file.path,
                         ?error,
@@ -78,14 +81,14 @@ impl<'a> Writer<'a> {
                     self.tracker.skipped(SkipReason::Failed);
                     self.tracker.failed(&prepared.file.path, &rejection(&error));
                 }
-                Err(error) => return Err(error.into()),
+                Err(error) => return Err(error),
             }
         }
         Ok(())
     }
 
-    async fn store_all(&self, batch: &[Prepared]) -> Result<Written, mc_store::Error> {
-        let mut tx = self.store.begin().await?;
+    async fn store_all(&self, batch: &[Prepared]) -> Result<Written, Error> {
+        let mut tx = self.claim.begin().await?;
         let mut total = Written::default();
         for prepared in batch {
             let written = self.store_one(&mut tx, prepared).await?;

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
 use mc_connectors::client::Provider;
-use mc_domain::Capability;
+use mc_domain::{Capability, RepositoryId};
 use mc_store::ingest_runs;
 use mc_store::repositories::{self, Repository};
 use serde_json::json;
@@ -38,7 +38,7 @@ async fn moved_ref_enqueues_one_index_run() {
     fixture.sync(id).await;
     assert_eq!(fixture.text(RUN_COUNT).await, "1", "the indexed commit is unknown");
     fixture.execute("update ingest_runs set status = 'SUCCEEDED'").await;
-    repositories::mark_indexed(fixture.db.store(), repository.id, FIRST).await.unwrap();
+    mark_indexed(&fixture, repository.id, FIRST).await;
     fixture.sync(id).await;
     assert_eq!(fixture.text(RUN_COUNT).await, "1", "the ref has not moved");
     fixture.update_upstream(|upstream| upstream.head = SECOND);
@@ -57,7 +57,7 @@ async fn moved_ref_enqueues_one_index_run() {
         fixture.sync(id).await;
         assert_eq!(fixture.text(RUN_COUNT).await, "3", "the failed run is retried once");
     }
-    repositories::mark_indexed(fixture.db.store(), repository.id, SECOND).await.unwrap();
+    mark_indexed(&fixture, repository.id, SECOND).await;
     fixture.execute("update ingest_runs set status = 'FAILED'").await;
     fixture.execute(hours_pass).await;
     fixture.sync(id).await;
@@ -66,6 +66,12 @@ async fn moved_ref_enqueues_one_index_run() {
 }
 
 /// Creates a repository whose default branch is indexed at the first commit.
+async fn mark_indexed(fixture: &Fixture, repository: RepositoryId, commit: &str) {
+    let mut tx = fixture.db.store().begin().await.unwrap();
+    repositories::mark_indexed(&mut tx, repository, commit).await.unwrap();
+    tx.commit().await.unwrap();
+}
+
 async fn create_indexed_repository(fixture: &Fixture) -> Repository {
     fixture.update_upstream(|upstream| upstream.head = FIRST);
     let location = format!("{}/example/shop.git", fixture.server.uri());
@@ -76,7 +82,7 @@ async fn create_indexed_repository(fixture: &Fixture) -> Repository {
     ingest_runs::enqueue(&mut tx, &repository, "").await.unwrap();
     tx.commit().await.unwrap();
     fixture.execute("update ingest_runs set status = 'SUCCEEDED'").await;
-    repositories::mark_indexed(fixture.db.store(), repository.id, FIRST).await.unwrap();
+    mark_indexed(&fixture, repository.id, FIRST).await;
     repository
 }
 
@@ -180,7 +186,7 @@ async fn moved_ref_of_plain_git_enqueues_one_index_run() {
     let first = commit(&directory, "one");
     let location = format!("file://{}", directory.display());
     let repository = create_repository(&fixture, &location, "main", true).await;
-    repositories::mark_indexed(fixture.db.store(), repository.id, &first).await.unwrap();
+    mark_indexed(&fixture, repository.id, &first).await;
     let node = fixture.node();
     let id = fixture.create_integration_at("git", "local/notes", Capability::Refs).await;
     fixture.wait_for(id, |integration| integration.last_success_at.is_some()).await;

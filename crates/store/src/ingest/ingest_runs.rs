@@ -14,7 +14,7 @@ use crate::error::{from_json, word};
 use crate::row::read;
 use crate::{Result, Store};
 
-pub use attempt::{Failure, StartOutcome, begin, cancel, fail, progress, release, succeed};
+pub use attempt::{Failure, StartOutcome, begin, cancel, fail, hold, progress, release, succeed};
 pub use request::{
     enqueue, enqueue_reindex, has_failed, has_indexed, last_requested_ref, rescue_orphans,
 };

@@ -404,8 +404,7 @@ pub(crate) async fn lock(tx: &mut Tx, id: RepositoryId) -> Result<()> {
 }
 
 /// Marks a repository as indexed at a commit.
-pub async fn mark_indexed(store: &Store, id: RepositoryId, source_ref: &str) -> Result<()> {
-    let mut tx = store.begin().await?;
+pub async fn mark_indexed(tx: &mut Tx, id: RepositoryId, source_ref: &str) -> Result<()> {
     let project = sqlx::query_scalar!(
         "update repositories set source_ref = $2, indexed_at = now() where id = $1
              returning project_id",
@@ -415,7 +414,7 @@ pub async fn mark_indexed(store: &Store, id: RepositoryId, source_ref: &str) -> 
     .fetch_optional(&mut *tx.0)
     .await?;
     if let Some(project) = project.filter(|_| !source_ref.is_empty()) {
-        uses::record_merged(&mut tx, project.into(), source_ref).await?;
+        uses::record_merged(tx, project.into(), source_ref).await?;
     }
-    tx.commit().await
+    Ok(())
 }

@@ -1,6 +1,6 @@
 //! Attempts of index runs: start, progress and end.
 
-use mc_domain::{AuditAction, IngestRunId, IngestStatus, ProjectId};
+use mc_domain::{AuditAction, IngestRunId, IngestStatus, ProjectId, RepositoryId};
 
 use super::request::enqueue_job;
 use super::{Counts, IngestRun, fetch};
@@ -143,6 +143,30 @@ pub async fn progress(
     .execute(&mut *store.plain().await?)
     .await?;
     Ok(done.rows_affected() == 1)
+}
+
+/// Keeps a run with its worker until the transaction ends: others can neither take it over nor end
+/// it meanwhile. Returns `false` if they already have, so that a worker that was presumed dead
+/// can't write files of its commit into an index that seems complete.
+pub async fn hold(
+    tx: &mut Tx,
+    repository: RepositoryId,
+    id: IngestRunId,
+    worker: &str,
+) -> Result<bool> {
+    // In the order in which `cancel` locks both, so that neither waits for the other. A write of
+    // the repository's rows needs the first lock anyway.
+    sqlx::query_scalar!("select id from repositories where id = $1 for key share", repository.0)
+        .fetch_optional(&mut *tx.0)
+        .await?;
+    let held = sqlx::query_scalar!(
+        "select id from ingest_runs where id = $1 and worker = $2 and status = 'RUNNING' for share",
+        id.0,
+        worker
+    )
+    .fetch_optional(&mut *tx.0)
+    .await?;
+    Ok(held.is_some())
 }
 
 /// Returns a run to the queue because its node stops. The attempt is not counted: restarts of the

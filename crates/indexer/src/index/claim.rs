@@ -1,0 +1,28 @@
+//! Claim of an attempt on its run: every transaction that changes files begins with it.
+
+use mc_domain::{IngestRunId, RepositoryId};
+use mc_store::{Store, Tx, ingest_runs};
+
+use crate::Error;
+
+/// An attempt of a worker.
+#[derive(Clone, Copy)]
+pub(super) struct Claim<'a> {
+    pub store: &'a Store,
+    pub repository: RepositoryId,
+    pub run: IngestRunId,
+    pub worker: &'a str,
+}
+
+impl Claim<'_> {
+    /// Begins a transaction, during which no other worker takes over the run. Fails if that has
+    /// already happened: another run may have completed since.
+    pub async fn begin(&self) -> Result<Tx, Error> {
+        let mut tx = self.store.begin().await?;
+        if ingest_runs::hold(&mut tx, self.repository, self.run, self.worker).await? {
+            Ok(tx)
+        } else {
+            Err(Error::RunTakenOver)
+        }
+    }
+}
