@@ -59,8 +59,8 @@ type Span = (String, i32, i32);
 /// The spans of one answer, best first.
 struct Answer {
     ranked: Vec<Span>,
-    /// Those that fit the budget.
-    shown: Vec<Span>,
+    /// Those that fit the budget; `None` if the answer has no budget.
+    shown: Option<Vec<Span>>,
     took: Duration,
 }
 
@@ -100,6 +100,10 @@ pub async fn run(args: Args) -> Result<()> {
         })
         .await?,
     );
+    let row = measure("search alone, hits within the budget", &set, &changes, async |question| {
+        search_within_budget(&engine, &question.text).await
+    });
+    rows.push(row.await?);
     let all = json!({"topK": LIMIT});
     rows.push(
         measure("pipeline", &set, &changes, async |question| {
@@ -135,7 +139,7 @@ async fn measure(
     ask: impl AsyncFn(&Question) -> Result<Answer>,
 ) -> Result<Vec<String>> {
     let (mut at_5, mut at_10, mut reciprocal, mut lines) = (0.0, 0.0, 0.0, Vec::new());
-    let mut times = Vec::new();
+    let (mut times, mut has_budget) = (Vec::new(), true);
     for (question, changed) in set.questions.iter().zip(changes) {
         let answer = ask(question).await?;
         times.push(answer.took);
@@ -148,8 +152,10 @@ async fn measure(
         at_10 += share(10);
         let first = files.iter().take(10).position(|file| question.files.contains(*file));
         reciprocal += first.map_or(0.0, |position| 1.0 / (position + 1) as f64);
-        if !changed.is_empty() {
-            lines.push(changed.share_in(&answer.shown));
+        match &answer.shown {
+            Some(shown) if !changed.is_empty() => lines.push(changed.share_in(shown)),
+            Some(_) => {}
+            None => has_budget = false,
         }
     }
     let count = set.questions.len() as f64;
@@ -160,7 +166,7 @@ async fn measure(
         format!("{:.3}", at_5 / count),
         format!("{:.3}", at_10 / count),
         format!("{:.3}", reciprocal / count),
-        format!("{:.3}", mean(&lines)),
+        if has_budget { format!("{:.3}", mean(&lines)) } else { "-".to_owned() },
         format!("{:.1}", times.percentile(0.5)),
         format!("{:.1}", times.percentile(0.99)),
     ])
@@ -177,7 +183,7 @@ async fn pipeline(engine: &Engine, text: &str, fields: &Value) -> Result<Answer>
         .map(|found| (found.path, found.metadata.line_start, found.metadata.line_end));
     let ranked: Vec<Span> = spans.collect();
     let is_within = response.context_tokens <= CONTEXT_TOKENS_MAX.unsigned_abs() as usize;
-    let shown = if is_within { ranked.clone() } else { Vec::new() };
+    let shown = is_within.then(|| ranked.clone());
     Ok(Answer { ranked, shown, took })
 }
 
@@ -206,7 +212,13 @@ async fn search(engine: &Engine, text: &str) -> Result<Answer> {
         }
         ranked.push(span);
     }
-    Ok(Answer { ranked, shown, took })
+    Ok(Answer { ranked, shown: Some(shown), took })
+}
+
+/// The same, with only the hits that fit the budget.
+async fn search_within_budget(engine: &Engine, text: &str) -> Result<Answer> {
+    let answer = search(engine, text).await?;
+    Ok(Answer { ranked: answer.shown.clone().unwrap_or_default(), ..answer })
 }
 
 impl Set {
