@@ -143,10 +143,10 @@ call mc.enable_project_rls('navigations', 'project_id', 'viewer', 'viewer');
 create policy user_all on navigations as restrictive to memory_copilot_service
     using (user_id = (select mc.principal())) with check (user_id = (select mc.principal()));
 
--- Returns how many clones a user has in a project, and how many bytes all of the project have. The
--- caller sees only some of them.
+-- Returns how many clones a user has in a project, how many bytes all of the project have, and how
+-- many of them have no size yet. The caller sees only some of them.
 create function mc.workspace_space(project uuid, member uuid)
-returns table (of_user bigint, bytes bigint)
+returns table (of_user bigint, bytes bigint, pending bigint)
 language plpgsql stable security definer set search_path = pg_catalog, public, pg_temp as $$
 begin
     if mc.project_as_member() is distinct from workspace_space.project
@@ -155,7 +155,8 @@ begin
     end if;
     return query
     select count(*) filter (where w.owner_id = workspace_space.member),
-           coalesce(sum(w.size_bytes), 0)::bigint
+           coalesce(sum(w.size_bytes), 0)::bigint,
+           count(*) filter (where w.state in ('queued', 'fetching'))
     from workspaces w where w.project_id = workspace_space.project and w.kind = 'clone';
 end $$;
 

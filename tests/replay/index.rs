@@ -51,6 +51,7 @@ impl Index {
             walk: walk::Limits::default(),
             cut: chunker::Limits::default(),
             history: mc_git::HistoryLimits::default(),
+            clones: None,
             observer: Arc::new(NoObserver),
         };
         Ok(Self { context, repository })

@@ -26,7 +26,7 @@ const FORWARDED_BY: HeaderName = HeaderName::from_static("memory-copilot-forward
 /// Start of the routes of one workspace. What is below them needs its files.
 const WORKSPACE: &str = "/workspaces/{id}/";
 /// Start of the routes of one navigation.
-const NAVIGATION: &str = "/navigations/{id}/";
+const NAVIGATION: &str = "/navigations/{id}";
 /// Maximum size of a request that is sent on; bodies have been limited before.
 const MAX_BODY: usize = usize::MAX;
 /// Headers of a connection, which the other one has its own of.

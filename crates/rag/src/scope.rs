@@ -41,9 +41,9 @@ pub(crate) async fn find<'a>(
     let meant: Vec<_> = all.iter().filter(is_meant).collect();
     let (Some(owner), Some(name)) = (owner, name) else {
         let own = searchable::last_fetched(&context.search.store, context.project).await?;
-        let mut ready = meant.iter().filter(|scope| scope.repository.is_ready());
-        let newest = ready.clone().next();
-        let ready = ready.find(|scope| Some(scope.repository.id) == own).or(newest);
+        let ready: Vec<_> = meant.iter().filter(|scope| scope.repository.is_ready()).collect();
+        let fetched = |id| ready.iter().find(|scope| scope.repository.id == id);
+        let ready = own.into_iter().find_map(fetched).or(ready.first());
         let ready = ready.map(|scope| (*scope).clone());
         return ready.ok_or_else(|| {
             Error::NoReadyRepository(NotReady::of_any(meant.iter().map(|scope| &*scope.repository)))

@@ -1,4 +1,4 @@
-//! The collector of a node: deletes what nobody uses, and measures what is left.
+//! The collector of a node: deletes workspaces that expired, and measures the others.
 
 use std::path::Path;
 use std::time::Duration;

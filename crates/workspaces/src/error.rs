@@ -116,7 +116,7 @@ pub enum Error {
     /// The caller may not change the workspace.
     #[error(
         "the workspace is read-only, so the edit phase can't start; read files with navigator, or \
-         ask a maintainer of the project for a workspace that you may change"
+         fetch the repository into a workspace of your own"
     )]
     ReadOnlyWorkspace,
     /// Git's own directory is in the tree, which a command could change.

@@ -10,6 +10,7 @@ use mc_connectors::ConnectorRegistry;
 use mc_domain::{Classified as _, ErrorKind, ProjectId, WorkspaceId};
 use mc_files::Root;
 use mc_git::{CloneRequest, Credential, Depth, Location, NetworkAccess, Origin};
+use mc_memory::content_filter::run_blocking;
 use mc_privileges::{is_root, raise_privileges};
 use mc_store::repositories::Repository;
 use mc_store::workspaces::{self, Fetch, FetchTarget};
@@ -64,7 +65,11 @@ pub async fn execute(
     };
     let kind = error.kind();
     let is_final = !(kind.is_transient() || kind == ErrorKind::Internal);
-    let message = error.to_string();
+    let message = match kind {
+        // Its text has paths of the service or statements of the database.
+        ErrorKind::Internal => "the service failed; its log has the cause".to_owned(),
+        _ => error.to_string(),
+    };
     tracing::warn!(workspace.id = %id, is_final, ?error, "a repository could not be fetched");
     workspaces::fail(store, id, &attempt, &message, is_final).await?;
     Ok(if is_final { FetchOutcome::Done } else { FetchOutcome::Retry(message) })
@@ -82,8 +87,10 @@ async fn fetch(
     let origin = mc_git::parse(&repository.location)?;
     let directory = settings.directory_of(id);
     // An earlier attempt may have ended between the clone and the row.
-    delete_directory(&directory).map_err(|error| io_error(&directory, error))?;
-    create_directory(&directory).map_err(|error| io_error(&directory, error))?;
+    let path = directory.clone();
+    let created =
+        run_blocking(move || delete_directory(&path).and_then(|()| create_directory(&path)));
+    created.await.map_err(|error| io_error(&directory, error))?;
     let access = if repository.allows_private_network {
         NetworkAccess::Anywhere
     } else {
@@ -100,7 +107,8 @@ async fn fetch(
         time: settings.fetch_timeout,
     };
     let cloned = mc_git::clone(&directory, request, stop).await?;
-    let size_bytes = size(&directory);
+    let path = directory.clone();
+    let size_bytes = run_blocking(move || size(&path)).await;
     let mut tx = store.begin().await?;
     let run = ingest_runs::enqueue(&mut tx, repository, requested_ref).await?;
     let fetch =
@@ -162,9 +170,24 @@ fn create_directory(directory: &Path) -> io::Result<()> {
 pub(crate) fn delete_directory(directory: &Path) -> io::Result<()> {
     // Its content belongs to the user of git.
     let _raised = raise_privileges();
-    match std::fs::remove_dir_all(directory) {
+    let mut removed = std::fs::remove_dir_all(directory);
+    if removed.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::PermissionDenied) {
+        // A command may have taken the permissions of directories.
+        open_directories(directory);
+        removed = std::fs::remove_dir_all(directory);
+    }
+    match removed {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
         _ => Ok(()),
+    }
+}
+
+/// Gives the owner all permissions on the directories below a directory. Follows no link.
+fn open_directories(directory: &Path) {
+    let _ = set_permissions(directory, Permissions::from_mode(0o700));
+    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
+    for entry in entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir())) {
+        open_directories(&entry.path());
     }
 }
 

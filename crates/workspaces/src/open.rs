@@ -50,6 +50,10 @@ pub async fn open(
     if workspace.owner != principal.user {
         return Err(ServiceError::OtherOwner);
     }
+    // The right to register a directory may have been withdrawn since.
+    if workspace.folder.is_some() && !principal.has_local_access() {
+        return Err(ServiceError::FolderAccess);
+    }
     if workspace.state != WorkspaceState::Ready {
         let reason = workspace.last_error.as_ref().and_then(|error| error["message"].as_str());
         return Err(ServiceError::NotReady(workspace.state, reason.map(str::to_owned)));

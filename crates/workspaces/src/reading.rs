@@ -20,6 +20,10 @@ pub fn inspect(
     query: &InspectionQuery,
 ) -> Result<WorkspaceInspection, ServiceError> {
     let path = resolve("", query.path.as_ref().map_or("", WorkspacePath::as_str))?;
+    let root = open.work_tree.root()?;
+    // Names of files may have secrets or addresses.
+    let tree = open.for_tools(&root);
+    let masked = |name: String| tree.masked(&name);
     let options = Options {
         path: &path,
         max_depth: query.depth.unwrap_or_default().get(),
@@ -34,11 +38,15 @@ pub fn inspect(
         build_files,
         project_path,
         is_partial,
-    } = inspect::inspect(&open.work_tree.root()?, options)?;
+    } = inspect::inspect(&root, options)?;
     Ok(WorkspaceInspection {
         workspace_id: open.workspace.id,
-        path: display(&path),
-        entries: entries.into_iter().map(entry).collect(),
+        path: masked(display(&path)),
+        entries: entries
+            .into_iter()
+            .map(entry)
+            .map(|entry| InspectedEntry { path: masked(entry.path), ..entry })
+            .collect(),
         omitted_entries,
         files,
         bytes,
@@ -52,9 +60,9 @@ pub fn inspect(
             .collect(),
         build_files: build_files
             .into_iter()
-            .map(|file| InspectedBuildFile { path: file.path, tool: file.tool.to_owned() })
+            .map(|file| InspectedBuildFile { path: masked(file.path), tool: file.tool.to_owned() })
             .collect(),
-        project_path,
+        project_path: project_path.map(masked),
         is_partial,
     })
 }
@@ -90,7 +98,7 @@ pub fn read_file(
     let view = tree.read(&path, range, limits)?;
     Ok(WorkspaceFile {
         workspace_id: open.workspace.id,
-        path: display(&path),
+        path: open.for_tools(&root).masked(&display(&path)),
         content: view.listing.text,
         start_line: view.listing.first_line,
         end_line: view.listing.last_line,

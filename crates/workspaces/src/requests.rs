@@ -39,7 +39,9 @@ pub async fn create(
     if space.of_user >= i64::from(settings.max_per_user) {
         return Err(ServiceError::TooManyWorkspaces(settings.max_per_user));
     }
-    if u64::try_from(space.bytes).unwrap_or(0) >= settings.max_project_bytes {
+    // Each that is not fetched yet may become as large as allowed.
+    let reserved = u64::try_from(space.pending).unwrap_or(0) * settings.limits.bytes;
+    if u64::try_from(space.bytes).unwrap_or(0) + reserved >= settings.max_project_bytes {
         return Err(ServiceError::NoSpace { megabytes: settings.max_project_bytes >> 20 });
     }
     let repository = allowed.ensure(&mut tx, ctx, name).await?;

@@ -1,7 +1,7 @@
 //! Errors of the use-cases.
 
 use mc_domain::{
-    Classified, CommandId, ErrorKind, NavigationId, Role, WorkspaceId, WorkspaceState,
+    Classified, CommandId, ErrorKind, NavigationId, Role, Scope, WorkspaceId, WorkspaceState,
 };
 
 use crate::Error;
@@ -28,11 +28,14 @@ pub enum ServiceError {
     )]
     OtherOwner,
     /// Another call changes the workspace.
+    #[error("{}", busy(.0.as_ref()))]
+    Busy(Option<(NavigationId, CommandId)>),
+    /// Another call has changed the navigation meanwhile.
     #[error(
-        "another edit, git call or command works in the workspace; wait until it has ended, or \
-         cancel the command, then try again"
+        "another call has changed the current directory or the phase meanwhile; call navigator \
+         with pwd, then try again"
     )]
-    Busy,
+    ChangedNavigation,
     /// The configuration allows no commands.
     #[error(
         "the service runs no commands, since its configuration has sandbox.runner: none; ask the \
@@ -56,9 +59,19 @@ pub enum ServiceError {
         /// The error.
         reason: String,
     },
+    /// A directory of the machine is for those who may register one.
+    #[error(
+        "a registered directory requires a service administrator and a token with the scope \
+         `{}`; fetch the repository into a workspace of your own",
+        Scope::IngestLocal
+    )]
+    FolderAccess,
     /// The files are not there yet.
     #[error("{}", not_ready(*.0, .1.as_deref()))]
     NotReady(WorkspaceState, Option<String>),
+    /// A call ended by a fault of the service.
+    #[error("the service failed while it ran git; its log has the cause")]
+    Panicked,
     /// The files are on another node, which can't be reached.
     #[error("{0}")]
     OtherNode(String),
@@ -111,10 +124,20 @@ pub enum ServiceError {
     Store(#[from] mc_store::Error),
 }
 
+fn busy(command: Option<&(NavigationId, CommandId)>) -> String {
+    match command {
+        Some((navigation, command)) => format!(
+            "the command {command} of the navigation {navigation} works in the workspace; wait \
+             until it has ended, or cancel it, then try again"
+        ),
+        None => "another edit or git call works in the workspace; try again".to_owned(),
+    }
+}
+
 fn not_ready(state: WorkspaceState, reason: Option<&str>) -> String {
     match state {
         WorkspaceState::Failed => format!(
-            "the repository could not be fetched ({}); mend the cause and fetch it again",
+            "the repository could not be fetched ({}); correct the cause and fetch it again",
             reason.unwrap_or("for a reason that is not known")
         ),
         _ => "the repository is not fetched yet; try again in some seconds, or wait until `state` \
@@ -131,15 +154,18 @@ impl Classified for ServiceError {
             }
             Self::CommandFailed { kind, .. } => *kind,
             Self::TooManyCommands(_) => ErrorKind::RateLimited,
-            Self::NoCommands | Self::OtherOwner | Self::WorkspacesOfOthers(_) => {
-                ErrorKind::Forbidden
-            }
-            Self::Busy | Self::NotReady(..) | Self::TooManyWorkspaces(_) | Self::NoSpace { .. } => {
-                ErrorKind::Conflict
-            }
+            Self::NoCommands
+            | Self::FolderAccess
+            | Self::OtherOwner
+            | Self::WorkspacesOfOthers(_) => ErrorKind::Forbidden,
+            Self::Busy(_)
+            | Self::ChangedNavigation
+            | Self::NotReady(..)
+            | Self::TooManyWorkspaces(_)
+            | Self::NoSpace { .. } => ErrorKind::Conflict,
             Self::OtherNode(_) => ErrorKind::Unavailable,
             Self::NameOfFolder => ErrorKind::Invalid,
-            Self::Directory { .. } => ErrorKind::Internal,
+            Self::Directory { .. } | Self::Panicked => ErrorKind::Internal,
             Self::Folder(error) => error.kind(),
             Self::Tree(error) => error.kind(),
             Self::Files(error) => error.kind(),

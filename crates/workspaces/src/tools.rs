@@ -13,6 +13,7 @@
 mod bash;
 mod edit;
 mod git;
+mod git_output;
 mod history;
 mod instructions;
 mod json_edit;
@@ -54,6 +55,11 @@ impl Workspace<'_> {
     /// Returns the files as a model sees them.
     fn tree(&self) -> MaskedTree<'_> {
         MaskedTree { root: self.root, sanitizer: self.sanitizer, policy: self.policy }
+    }
+
+    /// Returns a text of the workspace, masked.
+    pub(crate) fn masked(&self, text: &str) -> String {
+        self.tree().mask(text)
     }
 
     /// Checks that the caller may change the workspace, and that the phase allows an action.

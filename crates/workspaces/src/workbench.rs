@@ -26,9 +26,9 @@ use tokio_util::sync::CancellationToken;
 use crate::navigation::Navigation;
 use crate::open::{OpenWorkspace, open};
 use crate::tools::{self, EditHistory};
-use crate::{Error, ServiceError, Settings};
+use crate::{Error, ServiceError, Settings, requests};
 use command::RunningCommands;
-use exclusion::Exclusion;
+use exclusion::{Exclusion, Permit};
 use histories::Histories;
 
 /// The workspaces of a node at work.
@@ -44,7 +44,7 @@ pub struct Workbench {
 
 /// A navigation of the caller, with its workspace open.
 struct Session {
-    id: NavigationId,
+    stored: StoredNavigation,
     navigation: Navigation,
     open: Arc<OpenWorkspace>,
     history: Arc<std::sync::Mutex<EditHistory>>,
@@ -83,8 +83,16 @@ impl Workbench {
         }
         tx.commit().await?;
         self.histories.remove(id);
-        self.commands.cancel_all(id);
+        self.commands.cancel_of_navigation(id);
         Ok(())
+    }
+
+    /// Deletes a workspace, after its commands have been ended.
+    pub async fn delete(&self, ctx: &ProjectContext, id: WorkspaceId) -> Result<(), ServiceError> {
+        self.commands.cancel_of_workspace(id);
+        // A command may take some seconds to end; it then works on deleted files.
+        let _permit = self.exclusion.enter(&id.to_string()).await.ok();
+        requests::delete(ctx, &self.settings, id).await
     }
 
     /// Runs a subcommand of `navigator`.
@@ -111,9 +119,10 @@ impl Workbench {
         id: NavigationId,
         request: EditRequest,
     ) -> Result<ToolResponse, ServiceError> {
-        let session = self.session(ctx, principal, id).await?;
-        let _alone = self.exclusion.enter(session.workspace()).await?;
+        let (session, permit) = self.session_alone(ctx, principal, id).await?;
         let call = move |session: &mut Session, tree: &tools::Workspace<'_>| {
+            // Until the file is written, even if the request is dropped.
+            let _permit = permit;
             let mut history = histories::locked(&session.history);
             tools::edit(tree, &session.navigation, &mut history, &request)
         };
@@ -128,9 +137,10 @@ impl Workbench {
         id: NavigationId,
         request: JsonEditRequest,
     ) -> Result<ToolResponse, ServiceError> {
-        let session = self.session(ctx, principal, id).await?;
-        let _alone = self.exclusion.enter(session.workspace()).await?;
+        let (session, permit) = self.session_alone(ctx, principal, id).await?;
         let call = move |session: &mut Session, tree: &tools::Workspace<'_>| {
+            // Until the file is written, even if the request is dropped.
+            let _permit = permit;
             let mut history = histories::locked(&session.history);
             tools::json_edit(tree, &session.navigation, &mut history, &request)
         };
@@ -143,7 +153,7 @@ impl Workbench {
         ctx: &ProjectContext,
         principal: &Principal,
         id: NavigationId,
-        request: &GitRequest,
+        request: GitRequest,
     ) -> Result<ToolResponse, ServiceError> {
         let session = self.session(ctx, principal, id).await?;
         let _alone = self.exclusion.enter(session.workspace()).await?;
@@ -172,9 +182,9 @@ impl Workbench {
         let root = session.open.work_tree.root()?;
         tools::check_bash(&session.open.for_tools(&root), &session.navigation)?;
         let sandbox = self.sandbox().await?;
-        let alone = self.exclusion.enter(session.workspace()).await?;
-        self.finish_phase(ctx, &session).await?;
-        let started = self.commands.start(session, alone, sandbox, tools.limits, request)?;
+        let (session, permit) = self.session_alone(ctx, principal, id).await?;
+        navigations::touch(&ctx.store, id).await?;
+        let started = self.commands.start(session, permit, sandbox, tools.limits, request)?;
         self.commands.wait(id, started).await
     }
 
@@ -182,10 +192,13 @@ impl Workbench {
     pub async fn command(
         &self,
         ctx: &ProjectContext,
+        principal: &Principal,
         id: NavigationId,
         command: CommandId,
     ) -> Result<Command, ServiceError> {
-        self.stored(ctx, id).await?;
+        // The command is on the node of the workspace.
+        self.session(ctx, principal, id).await?;
+        navigations::touch(&ctx.store, id).await?;
         self.commands.wait(id, command).await
     }
 
@@ -193,10 +206,11 @@ impl Workbench {
     pub async fn cancel(
         &self,
         ctx: &ProjectContext,
+        principal: &Principal,
         id: NavigationId,
         command: CommandId,
     ) -> Result<Command, ServiceError> {
-        self.stored(ctx, id).await?;
+        self.session(ctx, principal, id).await?;
         self.commands.cancel(id, command)?;
         self.commands.wait(id, command).await
     }
@@ -229,7 +243,20 @@ impl Workbench {
         let open = open(ctx, principal, &self.settings, stored.workspace).await?;
         let navigation = Navigation::restore(&stored.cwd, stored.phase)?;
         let history = self.histories.of(id, self.settings.max_idle);
-        Ok(Session { id, navigation, open: Arc::new(open), history })
+        Ok(Session { stored, navigation, open: Arc::new(open), history })
+    }
+
+    /// Returns a session once no other call changes its tree. The navigation is read after that: it
+    /// may have left the edit phase meanwhile.
+    async fn session_alone(
+        &self,
+        ctx: &ProjectContext,
+        principal: &Principal,
+        id: NavigationId,
+    ) -> Result<(Session, Permit), ServiceError> {
+        let session = self.session(ctx, principal, id).await?;
+        let permit = self.exclusion.enter(&session.tree_key()).await?;
+        Ok((self.session(ctx, principal, id).await?, permit))
     }
 
     /// Runs a tool that reads and writes files on a blocking thread.
@@ -251,30 +278,37 @@ impl Workbench {
         self.finish(ctx, &session, response).await
     }
 
-    /// Stores the navigation after a call, and adds its handle to the response.
+    /// Stores the navigation if the call has changed it, and that it was used. Adds its handle to the
+    /// response.
     async fn finish(
         &self,
         ctx: &ProjectContext,
         session: &Session,
         response: ToolResponse,
     ) -> Result<ToolResponse, ServiceError> {
-        self.finish_phase(ctx, session).await?;
-        Ok(ToolResponse { handle: Some(session.id), ..response })
-    }
-
-    async fn finish_phase(
-        &self,
-        ctx: &ProjectContext,
-        session: &Session,
-    ) -> Result<(), ServiceError> {
-        let Session { id, navigation, .. } = session;
+        let Session { stored, navigation, .. } = session;
         let (cwd, phase) = (navigation.cwd(), navigation.phase());
-        Ok(navigations::update(&ctx.store, *id, cwd, phase).await?)
+        if (stored.cwd.as_str(), stored.phase) == (cwd, phase) {
+            navigations::touch(&ctx.store, stored.id).await?;
+        } else if !navigations::update(&ctx.store, stored, cwd, phase).await? {
+            return Err(ServiceError::ChangedNavigation);
+        }
+        Ok(ToolResponse { handle: Some(stored.id), ..response })
     }
 }
 
 impl Session {
+    fn id(&self) -> NavigationId {
+        self.stored.id
+    }
+
     fn workspace(&self) -> WorkspaceId {
         self.open.workspace.id
+    }
+
+    /// Returns the key of the tree. A directory may be registered more than once.
+    fn tree_key(&self) -> String {
+        let workspace = &self.open.workspace;
+        workspace.folder.clone().unwrap_or_else(|| workspace.id.to_string())
     }
 }

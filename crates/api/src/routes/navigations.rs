@@ -128,13 +128,13 @@ pub async fn use_workspace_git(
     JsonBody(request): JsonBody<GitRequest>,
 ) -> Result<Json<ToolResponse>, Problem> {
     let ctx = api.navigation_context(&caller, id, Permission::Draft).await?;
-    Ok(Json(api.workbench.git(&ctx, &caller, id, &request).await?))
+    Ok(Json(api.workbench.git(&ctx, &caller, id, request).await?))
 }
 
 /// Run a command in a workspace.
 ///
 /// Works in the edit phase. Starts a process in the sandbox, in the locked directory and without a
-/// network. Responds when it has ended, or after 20 seconds with its id, by which it is followed.
+/// network. Responds when it has ended, or after 18 seconds with its id, by which it is followed.
 #[utoipa::path(
     post, path = "/navigations/{id}/commands", tag = "workspaces", params(NavigationPath),
     request_body = BashRequest,
@@ -155,7 +155,7 @@ pub async fn run_command(
 
 /// Get a command.
 ///
-/// Waits up to 20 seconds for the end of a command. Results are kept for half an hour.
+/// Waits up to 18 seconds for the end of a command. Results are kept for half an hour.
 #[utoipa::path(
     get, path = "/navigations/{id}/commands/{command}", tag = "workspaces", params(CommandPath),
     extensions(("x-access" = json!(Access::Permission(Permission::Draft)))),
@@ -168,7 +168,7 @@ pub async fn get_command(
     PathParams(CommandPath { id, command }): PathParams<CommandPath>,
 ) -> Result<(StatusCode, Json<Command>), Problem> {
     let ctx = api.navigation_context(&caller, id, Permission::Draft).await?;
-    let command = api.workbench.command(&ctx, id, command).await?;
+    let command = api.workbench.command(&ctx, &caller, id, command).await?;
     Ok((status_of(&command), Json(command)))
 }
 
@@ -188,7 +188,7 @@ pub async fn cancel_command(
     PathParams(CommandPath { id, command }): PathParams<CommandPath>,
 ) -> Result<(StatusCode, Json<Command>), Problem> {
     let ctx = api.navigation_context(&caller, id, Permission::Draft).await?;
-    let command = api.workbench.cancel(&ctx, id, command).await?;
+    let command = api.workbench.cancel(&ctx, &caller, id, command).await?;
     Ok((status_of(&command), Json(command)))
 }
 

@@ -25,7 +25,7 @@ use crate::problem::Problem;
 ///
 /// Creates a workspace of the caller, and enqueues the job that fetches the repository into it.
 /// Once it is `ready`, its files can be read, and an index run of the repository is enqueued.
-/// Submodules are not fetched, and files of Git LFS stay pointers. A workspace that nobody uses for
+/// Submodules are not fetched, and files of Git LFS stay pointers. A workspace that is not used for
 /// long is deleted (`expiresAt`).
 #[utoipa::path(
     post, path = "/workspaces", tag = "workspaces", request_body = CreateWorkspace,
@@ -112,7 +112,7 @@ pub async fn delete_workspace(
     PathParams(WorkspacePathParams { id }): PathParams<WorkspacePathParams>,
 ) -> Result<StatusCode, Problem> {
     let ctx = api.workspace_context(&caller, id, Permission::Read).await?;
-    requests::delete(&ctx, &api.workbench.settings, id).await?;
+    api.workbench.delete(&ctx, id).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

@@ -72,7 +72,7 @@ pub struct CreateWorkspaceFolder {
     pub project_key: ProjectKey,
     /// The top directory of a checkout of git.
     pub directory: AbsolutePath,
-    /// Whether files in it may be changed and commands may run there.
+    /// Whether files in it may be changed. No commands run there.
     #[serde(default)]
     pub editable: bool,
     /// The owner under which the repository is known; taken from the directory when absent.
@@ -218,7 +218,7 @@ pub struct WorkspaceInspection {
     /// build file, and among several the one with most code. Empty for the root; absent without a
     /// build file.
     pub project_path: Option<String>,
-    /// Whether a limit was reached, so that the sizes are larger than told.
+    /// Whether a limit was reached, so that the sizes are larger.
     pub is_partial: bool,
 }
 

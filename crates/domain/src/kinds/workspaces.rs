@@ -3,7 +3,7 @@
 vocabularies! {
     /// Where the files of a workspace are.
     WorkspaceKind, "kind", {
-        /// A clone of its own, which is deleted when nobody uses it for long.
+        /// A clone of its own, which is deleted when it is not used for long.
         Clone = "clone",
         /// A directory of the service's machine that an administrator registered.
         Folder = "folder",

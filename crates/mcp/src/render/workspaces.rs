@@ -20,7 +20,7 @@ pub fn workspace(workspace: &Value) -> ModelText {
     text.add_labelled("\ncommit: ", string(workspace, "commit"), NAME);
     text.add(match string(workspace, "state") {
         "ready" => "\nready: its files can be read",
-        "failed" => "\nthe fetch failed: mend the cause, and fetch it again",
+        "failed" => "\nthe fetch failed: correct the cause, and fetch it again",
         _ => "\nnot fetched yet: inspect it in some seconds",
     });
     text.add_labelled("\nlast error: ", string(&workspace["lastError"], "message"), SENTENCE);

@@ -6,6 +6,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
+use http::Method;
 use mc_domain::NavigationPhase;
 use rmcp::model::{CallToolResult, JsonObject};
 use serde_json::{Value, json};
@@ -70,12 +71,20 @@ pub(super) async fn navigate(
     session: Option<&SessionNavigation>,
     is_followed: bool,
 ) -> Result<Navigated, CallError> {
+    let command = arguments.get("command_id").and_then(Value::as_str).map(str::to_owned);
+    let is_cancelled = arguments.get("cancel") == Some(&Value::Bool(true));
+    // Checked before a navigation is started for it.
+    let request = if command.is_none() { Some(tool.request(&arguments)?) } else { None };
     let handle = handle(caller, &arguments, session).await?;
     arguments.insert("handle".into(), json!(handle));
     let path = format!("/navigations/{handle}/{part}");
-    let call = match arguments.get("command_id").and_then(Value::as_str) {
-        Some(command) => CoreCall::get(format!("{path}/{command}"), vec![]),
-        None => CoreCall::post(path.clone(), Value::Object(tool.request(&arguments)?)),
+    let call = match (request, command) {
+        (Some(request), _) => CoreCall::post(path.clone(), Value::Object(request)),
+        (None, command) => {
+            let path = format!("{path}/{}", command.unwrap_or_default());
+            let method = if is_cancelled { Method::DELETE } else { Method::GET };
+            CoreCall { method, ..CoreCall::get(path, vec![]) }
+        }
     };
     let mut response = caller.send(call).await.map_err(|error| tool.explain(error))?;
     while is_followed && response["state"] == "running" {

@@ -31,6 +31,7 @@ impl Definition for Bash {
             Argument::new("command", ""),
             Argument::new("timeout_seconds", "Default 120, up to 600"),
             Argument::own("command_id", "Of a command that still runs"),
+            Argument::own("cancel", "Whether to end that command"),
         ],
         fixed: None,
         output: &["handle"],

@@ -69,6 +69,7 @@ impl Request for OfWorkspace {}
 pub struct OfCommand {
     handle: Option<NavigationId>,
     command_id: Option<CommandId>,
+    cancel: Option<bool>,
 }
 
 impl Request for OfCommand {}

@@ -58,21 +58,34 @@ pub async fn find(
     })
 }
 
-/// Stores the current directory and phase after a call, and that it was used.
+/// Changes the current directory and phase of a navigation. Returns `false` if another call has
+/// changed them since `before` was read.
 pub async fn update(
     store: &Store,
-    id: NavigationId,
+    before: &StoredNavigation,
     cwd: &str,
     phase: NavigationPhase,
-) -> Result<()> {
+) -> Result<bool> {
     let mut tx = store.begin().await?;
-    tx.run(sqlx::query!(
-        "update navigations set cwd = $2, phase = $3, used_at = now() where id = $1",
-        id.0,
-        cwd,
-        phase.as_str()
-    ))
-    .await?;
+    let is_updated = tx
+        .has_changed(sqlx::query!(
+            "update navigations set cwd = $2, phase = $3, used_at = now()
+             where id = $1 and cwd = $4 and phase = $5",
+            before.id.0,
+            cwd,
+            phase.as_str(),
+            before.cwd,
+            before.phase.as_str()
+        ))
+        .await?;
+    tx.commit().await?;
+    Ok(is_updated)
+}
+
+/// Stores that a navigation was used.
+pub async fn touch(store: &Store, id: NavigationId) -> Result<()> {
+    let mut tx = store.begin().await?;
+    tx.run(sqlx::query!("update navigations set used_at = now() where id = $1", id.0)).await?;
     tx.commit().await
 }
 

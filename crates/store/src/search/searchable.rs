@@ -61,18 +61,18 @@ pub async fn repository(
     Ok(read_repositories(store, project, Some(repository)).await?.pop())
 }
 
-/// Returns the repository that the caller of `store` fetched last in a project.
-pub async fn last_fetched(store: &Store, project: ProjectId) -> Result<Option<RepositoryId>> {
-    let repository = sqlx::query_scalar!(
+/// Returns the repositories that the caller of `store` has fetched in a project, the last one first.
+pub async fn last_fetched(store: &Store, project: ProjectId) -> Result<Vec<RepositoryId>> {
+    let repositories = sqlx::query_scalar!(
         r#"select repository_id as "repository_id!" from workspaces
            where project_id = $1 and owner_id = (select mc.principal())
                and repository_id is not null and fetched_at is not null
-           order by fetched_at desc limit 1"#,
+           order by fetched_at desc limit 20"#,
         project.0
     )
-    .fetch_optional(&mut *store.read().await?)
+    .fetch_all(&mut *store.read().await?)
     .await?;
-    Ok(repository.map(Into::into))
+    Ok(repositories.into_iter().map(Into::into).collect())
 }
 
 /// Whether a project has documents that belong to none of its repositories.

@@ -10,6 +10,7 @@ use mc_text_edit::{Limits, MAX_FILE_BYTES};
 use tokio_util::sync::CancellationToken;
 
 use super::Workspace;
+use super::git_output::masked_output;
 use super::output::{MAX_BYTES, Output, whole_start};
 use crate::Error;
 use crate::edit::FileView;
@@ -188,7 +189,7 @@ impl Call<'_> {
     /// Returns the output of git, masked.
     fn shown(&self, text: &Text) -> Output {
         let bytes = if text.is_cut { whole_start(&text.bytes) } else { &text.bytes };
-        let shown = self.workspace.tree().mask(&String::from_utf8_lossy(bytes));
+        let shown = masked_output(&self.workspace.tree(), &String::from_utf8_lossy(bytes));
         let mut output = Output { text: shown, is_truncated: text.is_cut, ..Output::default() };
         if output.text.is_empty() {
             output = output.note("git has no output: there is nothing to show here");

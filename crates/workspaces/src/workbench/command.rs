@@ -6,18 +6,18 @@ use std::time::{Duration, Instant};
 
 use chrono::Utc;
 use mc_contract::operations::workspace_tools::{BashRequest, Command, ToolResponse};
-use mc_domain::{Classified as _, CommandId, CommandState, ErrorKind, NavigationId};
+use mc_domain::{Classified as _, CommandId, CommandState, ErrorKind, NavigationId, WorkspaceId};
 use mc_sandbox::{Limits, Sandbox};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 
 use super::Session;
-use super::exclusion::Alone;
+use super::exclusion::Permit;
 use crate::tools::{self, CommandProgress, Commands};
 use crate::{Error, ServiceError};
 
 /// How long a request waits for the end of a command. A request ends after 30 seconds.
-const MAX_WAIT: Duration = Duration::from_secs(20);
+const MAX_WAIT: Duration = Duration::from_secs(18);
 /// How long the result of a command is kept.
 const KEPT: Duration = Duration::from_mins(30);
 /// Maximum number of commands that run on a node at once.
@@ -35,6 +35,7 @@ pub(super) struct RunningCommands {
 #[derive(Debug)]
 struct Entry {
     navigation: NavigationId,
+    workspace: WorkspaceId,
     command: Command,
     progress: Arc<Mutex<CommandProgress>>,
     result: watch::Receiver<Option<Finished>>,
@@ -56,7 +57,7 @@ impl RunningCommands {
     pub fn start(
         &self,
         session: Session,
-        alone: Alone,
+        permit: Permit,
         sandbox: Arc<Sandbox>,
         limits: Limits,
         request: BashRequest,
@@ -67,7 +68,8 @@ impl RunningCommands {
         let (done, result) = watch::channel(None);
         let (progress, cancel) = (Arc::default(), CancellationToken::new());
         let entry = Entry {
-            navigation: session.id,
+            navigation: session.id(),
+            workspace: session.workspace(),
             command: Command {
                 command_id: id,
                 state: CommandState::Running,
@@ -83,9 +85,10 @@ impl RunningCommands {
         };
         self.forget_old();
         self.all().insert(id, entry);
-        let running = Running { session, alone, slot, sandbox, limits, request, progress, cancel };
+        permit.name(session.id(), id);
+        let running = Running { session, permit, slot, sandbox, limits, request, progress, cancel };
         tokio::spawn(async move {
-            // Nobody waits if the result was forgotten.
+            // There is no receiver if the result was forgotten.
             let _ = done.send(Some(running.run().await));
         });
         Ok(id)
@@ -111,11 +114,18 @@ impl RunningCommands {
     }
 
     /// Ends all commands of a navigation.
-    pub fn cancel_all(&self, navigation: NavigationId) {
+    pub fn cancel_of_navigation(&self, navigation: NavigationId) {
+        self.cancel_where(|entry| entry.navigation == navigation);
+    }
+
+    /// Ends all commands in a workspace.
+    pub fn cancel_of_workspace(&self, workspace: WorkspaceId) {
+        self.cancel_where(|entry| entry.workspace == workspace);
+    }
+
+    fn cancel_where(&self, is_meant: impl Fn(&Entry) -> bool) {
         let all = self.all();
-        all.values()
-            .filter(|entry| entry.navigation == navigation)
-            .for_each(|entry| entry.cancel.cancel());
+        all.values().filter(|entry| is_meant(entry)).for_each(|entry| entry.cancel.cancel());
     }
 
     fn find<T>(
@@ -183,7 +193,7 @@ impl Entry {
 /// All that a running command needs.
 struct Running {
     session: Session,
-    alone: Alone,
+    permit: Permit,
     slot: OwnedSemaphorePermit,
     sandbox: Arc<Sandbox>,
     limits: Limits,
@@ -194,7 +204,7 @@ struct Running {
 
 impl Running {
     async fn run(self) -> Finished {
-        let Self { session, alone, slot, sandbox, limits, request, progress, cancel } = self;
+        let Self { session, permit, slot, sandbox, limits, request, progress, cancel } = self;
         let on_progress = move |now| {
             *progress.lock().unwrap_or_else(PoisonError::into_inner) = now;
         };
@@ -206,8 +216,8 @@ impl Running {
         };
         let outcome = outcome.await;
         // Only now may others change the workspace.
-        drop((alone, slot));
+        drop((permit, slot));
         let response = outcome.map_err(|error| (error.kind(), error.to_string()))?;
-        Ok(ToolResponse { handle: Some(session.id), ..response })
+        Ok(ToolResponse { handle: Some(session.id()), ..response })
     }
 }

@@ -13,10 +13,10 @@ const MAX_HISTORIES: usize = 64;
 
 /// The edit histories of navigations.
 #[derive(Debug, Default)]
-pub(super) struct Histories(Mutex<HashMap<NavigationId, Used>>);
+pub(super) struct Histories(Mutex<HashMap<NavigationId, Entry>>);
 
 #[derive(Debug)]
-struct Used {
+struct Entry {
     at: Instant,
     history: Arc<Mutex<EditHistory>>,
 }
@@ -34,7 +34,7 @@ impl Histories {
         {
             all.remove(&oldest);
         }
-        let used = all.entry(id).or_insert_with(|| Used { at: now, history: Arc::default() });
+        let used = all.entry(id).or_insert_with(|| Entry { at: now, history: Arc::default() });
         used.at = now;
         Arc::clone(&used.history)
     }

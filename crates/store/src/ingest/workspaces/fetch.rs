@@ -1,6 +1,6 @@
 //! Attempts to fetch a workspace.
 
-use mc_domain::{IngestRunId, NodeId, WorkspaceId};
+use mc_domain::{IngestRunId, NodeId, RepositoryId, WorkspaceId};
 
 use crate::repositories::{self, Repository};
 use crate::{Result, Store, Tx};
@@ -120,18 +120,36 @@ pub async fn fail(
     is_final: bool,
 ) -> Result<()> {
     let message = mc_sanitizer::mask(message).text.into_string();
-    sqlx::query!(
+    let mut tx = store.begin().await?;
+    let repository = sqlx::query_scalar!(
         "update workspaces set state = case when $4 then 'failed' else 'queued' end,
              attempt = null, last_error = jsonb_build_object('message', $3::text, 'at', now())
-         where id = $1 and attempt = $2 and state = 'fetching'",
+         where id = $1 and attempt = $2 and state = 'fetching'
+         returning repository_id",
         id.0,
         attempt,
         message,
         is_final
     )
-    .execute(&mut *store.plain().await?)
+    .fetch_optional(&mut *tx.0)
     .await?;
-    Ok(())
+    if let Some(repository) = repository.flatten().filter(|_| is_final) {
+        delete_unused(&mut tx, repository.into()).await?;
+    }
+    tx.commit().await
+}
+
+/// Deletes a repository that the request of a failed fetch has added, unless it is used: its URL may
+/// be misspelt, and would keep the name from the right one.
+async fn delete_unused(tx: &mut Tx, repository: RepositoryId) -> Result<()> {
+    let is_used = sqlx::query_scalar!(
+        r#"select exists (select from workspaces where repository_id = $1 and state <> 'failed')
+               as "is_used!""#,
+        repository.0
+    )
+    .fetch_one(&mut *tx.0)
+    .await?;
+    if is_used { Ok(()) } else { repositories::delete_never_indexed(tx, repository).await }
 }
 
 /// Returns a workspace to the queue because its node stops.

@@ -14,6 +14,8 @@ pub struct Space {
     pub of_user: i64,
     /// Bytes of all clones of the project.
     pub bytes: i64,
+    /// Number of those that are not fetched yet.
+    pub pending: i64,
 }
 
 /// Returns what the clones of a project take, and locks it until the transaction ends: two
@@ -21,13 +23,14 @@ pub struct Space {
 pub async fn lock_space(tx: &mut Tx, project: ProjectId, user: UserId) -> Result<Space> {
     project_lock::lock(tx, project, ProjectPart::Workspaces).await?;
     let row = sqlx::query!(
-        r#"select of_user as "of_user!", bytes as "bytes!" from mc.workspace_space($1, $2)"#,
+        r#"select of_user as "of_user!", bytes as "bytes!", pending as "pending!"
+           from mc.workspace_space($1, $2)"#,
         project.0,
         user.0
     )
     .fetch_one(&mut *tx.0)
     .await?;
-    Ok(Space { of_user: row.of_user, bytes: row.bytes })
+    Ok(Space { of_user: row.of_user, bytes: row.bytes, pending: row.pending })
 }
 
 /// Stores the size of a workspace on the disk.
@@ -38,7 +41,7 @@ pub async fn set_size(store: &Store, id: WorkspaceId, bytes: i64) -> Result<()> 
     Ok(())
 }
 
-/// Deletes the workspaces that nobody used until they expired: those of this node, and those of
+/// Deletes the workspaces that expired without a use: those of this node, and those of
 /// dead nodes, which delete the files once they live again. Returns their number.
 pub async fn delete_expired(store: &Store, node: NodeId) -> Result<u64> {
     let deleted = sqlx::query!(
