@@ -9,13 +9,18 @@ use crate::run::seed;
 use crate::world::World;
 
 /// Returns a mutant of each foreign key between tables with rows of projects: it compares the id
-/// alone.
+/// alone. A key to something that has no id of its own can't do without the project.
 async fn of_foreign_keys(world: &World) -> Vec<Mutant> {
     let sql = "select string_agg(concat_ws(chr(31), k.conrelid::regclass, k.conname,
                                            pg_get_constraintdef(k.oid)),
                                  chr(30) order by k.conname)
                from pg_constraint k
-               where k.contype = 'f' and pg_get_constraintdef(k.oid) like '%(project_id, %'";
+               where k.contype = 'f' and pg_get_constraintdef(k.oid) like '%(project_id, %'
+                   and exists (
+                       select from pg_index i
+                       join pg_attribute a on a.attrelid = i.indrelid and a.attnum = i.indkey[0]
+                       where i.indrelid = k.confrelid and i.indisunique and i.indnkeyatts = 1
+                           and a.attname <> 'project_id' and a.attnum = any (k.confkey))";
     let keys = text(world.database.store(), sql).await.unwrap();
     let mutant = |key: &str| {
         let [table, name, definition] = key.split('\u{1f}').collect::<Vec<_>>()[..] else {
