@@ -106,7 +106,7 @@ impl Image {
     }
 
     /// Number of all rows.
-    pub fn len(&self) -> usize {
+    pub fn row_count(&self) -> usize {
         self.rows.len()
     }
 

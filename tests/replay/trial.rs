@@ -110,7 +110,7 @@ async fn full(
 impl Replayed {
     fn compare(&mut self, number: usize, files: &Image, history: &Image, full: &State) {
         self.comparisons += 1;
-        self.rows += full.files.len();
+        self.rows += full.files.row_count();
         let note = |mine: &Image, right: &Image| {
             let differences = mine.differences(right);
             let found = !differences.is_empty();

@@ -8,7 +8,10 @@ use regex::Regex;
 use serde::Deserialize;
 
 /// Paths that are no candidates: tests, examples, documents, and foreign code.
-const EXCLUDED: &str = r"(^|/)(tests?|spec|specs|examples?|docs?|benches|benchmarks?|fixtures|testdata|vendor|node_modules|CHANGELOG|locales)(/|$)|_test\.|\.test\.|_spec\.|(^|/)test_|Test\.java$|\.min\.js$";
+const EXCLUDED: &str = r"(?x)
+    (^|/)(tests?|spec|specs|examples?|docs?|benches|benchmarks?|fixtures|testdata|vendor
+        |node_modules|CHANGELOG|locales)(/|$)
+    |_test\.|\.test\.|_spec\.|(^|/)test_|Test\.java$|\.min\.js$";
 
 /// A commit message.
 pub struct Question {
