@@ -111,10 +111,10 @@ async fn main() -> Result<()> {
         Command::Duplicates(args) => duplicates::run(&args),
         Command::Bundles(args) => bundles::run(args).await,
         Command::Figures(args) => figures::run(args).await,
-        Command::Replay(args) => rag::replays::run(args).await,
-        Command::Identifiers(args) => rag::identifiers::run(args).await,
-        Command::Substrings(args) => rag::substrings::run(args).await,
-        Command::Ablation(args) => rag::ablation::run(args).await,
+        Command::Replay(args) => Box::pin(rag::replays::run(args)).await,
+        Command::Identifiers(args) => Box::pin(rag::identifiers::run(args)).await,
+        Command::Substrings(args) => rag::substrings::run(args),
+        Command::Ablation(args) => Box::pin(rag::ablation::run(args)).await,
         Command::Endpoint(args) => endpoint::run(args).await,
     }
 }

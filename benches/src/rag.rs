@@ -33,13 +33,12 @@ impl Repository {
         let work = common.work(name)?;
         remove(&work)?;
         let work = common.work(name)?;
-        let repository = match &self.repo {
-            Some(repository) => repository.canonicalize().context("there is no such --repo")?,
-            None => {
-                let generated = work.join("generated");
-                generated::create(&generated, commits.max(1), SEED).map_err(boxed)?;
-                generated
-            }
+        let repository = if let Some(repository) = &self.repo {
+            repository.canonicalize().context("there is no such --repo")?
+        } else {
+            let generated = work.join("generated");
+            generated::create(&generated, commits.max(1), SEED).map_err(boxed)?;
+            generated
         };
         let source = Source::of(&repository, &self.tip, commits, &work.join("bare"));
         Ok((work.clone(), source.map_err(boxed)?))

@@ -182,7 +182,7 @@ async fn pipeline(engine: &Engine, text: &str, fields: &Value) -> Result<Answer>
         .into_iter()
         .map(|found| (found.path, found.metadata.line_start, found.metadata.line_end));
     let ranked: Vec<Span> = spans.collect();
-    let is_within = response.context_tokens <= CONTEXT_TOKENS_MAX.unsigned_abs() as usize;
+    let is_within = response.context_tokens <= usize::try_from(CONTEXT_TOKENS_MAX)?;
     let shown = is_within.then(|| ranked.clone());
     Ok(Answer { ranked, shown, took })
 }
@@ -201,7 +201,7 @@ async fn search(engine: &Engine, text: &str) -> Result<Answer> {
     let response = mc_search::search(&context.search, &query, &options).await?;
     let took = started.elapsed();
     let (mut ranked, mut shown) = (Vec::new(), Vec::new());
-    let mut tokens_left = CONTEXT_TOKENS_MAX.unsigned_abs() as usize;
+    let mut tokens_left = usize::try_from(CONTEXT_TOKENS_MAX)?;
     for hit in response.hits {
         let Some(code) = hit.passage.code else { continue };
         let span = (hit.passage.indexed.location, code.line_start, code.line_end);

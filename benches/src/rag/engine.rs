@@ -58,16 +58,16 @@ impl Engine {
             model: model.clone(),
             is_remote: false,
         };
-        let (mut embedded, started) = (0, Instant::now());
+        let (mut count, started) = (0, Instant::now());
         loop {
             match embedding_queue::process_batch(&queue).await {
-                Batch::Stored(count) => embedded += count,
+                Batch::Stored(stored) => count += stored,
                 Batch::Empty => break,
                 batch => bail!("the passages can't be embedded: {batch:?}"),
             }
         }
-        ensure!(embedded > 0, "no passage was embedded");
-        say(&format!("{embedded} passages embedded in {:.1} s", started.elapsed().as_secs_f64()));
+        ensure!(count > 0, "no passage was embedded");
+        say(&format!("{count} passages embedded in {:.1} s", started.elapsed().as_secs_f64()));
         let stop = CancellationToken::new();
         let (keyword, _) =
             mc_search::index::start(&store, &work.join("keyword"), stop.clone()).await?;

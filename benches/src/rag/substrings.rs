@@ -65,7 +65,7 @@ struct Compared {
 type Line = (String, usize);
 
 /// Measures, and writes the report; fails if a line is missed.
-pub async fn run(args: Args) -> Result<()> {
+pub fn run(args: Args) -> Result<()> {
     let (work, source) = args.repository.copy(&args.common, "substrings", 0)?;
     let mut report = Report::new("substrings");
     report.note(args.repository.describe(&source));

@@ -44,7 +44,7 @@ pub(crate) async fn find<'a>(
         let ready: Vec<_> = meant.iter().filter(|scope| scope.repository.is_ready()).collect();
         let fetched = |id| ready.iter().find(|scope| scope.repository.id == id);
         let ready = own.into_iter().find_map(fetched).or(ready.first());
-        let ready = ready.map(|scope| (*scope).clone());
+        let ready = ready.map(|scope| RepositoryScope::clone(scope));
         return ready.ok_or_else(|| {
             Error::NoReadyRepository(NotReady::of_any(meant.iter().map(|scope| &*scope.repository)))
         });

@@ -155,16 +155,20 @@ impl Workbench {
         id: NavigationId,
         request: GitRequest,
     ) -> Result<ToolResponse, ServiceError> {
-        let session = self.session(ctx, principal, id).await?;
-        let _alone = self.exclusion.enter(session.workspace()).await?;
-        // Ends git if the request is dropped.
-        let cancel = CancellationToken::new();
-        let _ends = cancel.clone().drop_guard();
+        let (session, permit) = self.session_alone(ctx, principal, id).await?;
         let name = principal.name().to_owned();
         let author = Identity { email: format!("{name}@localhost"), name };
-        let root = session.open.work_tree.root()?;
-        let tree = session.open.for_tools(&root);
-        let response = tools::git(&tree, &session.navigation, &author, request, &cancel).await?;
+        // A task of its own: a git that is killed with its request would leave its locks behind.
+        let call = tokio::spawn(async move {
+            let _permit = permit;
+            let root = session.open.work_tree.root()?;
+            let tree = session.open.for_tools(&root);
+            let cancel = CancellationToken::new();
+            let navigation = &session.navigation;
+            let response = tools::git(&tree, navigation, &author, &request, &cancel).await?;
+            Ok::<_, ServiceError>((session, response))
+        });
+        let (session, response) = call.await.map_err(|_| ServiceError::Panicked)??;
         self.finish(ctx, &session, response).await
     }
 

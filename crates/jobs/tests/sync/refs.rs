@@ -82,7 +82,7 @@ async fn create_indexed_repository(fixture: &Fixture) -> Repository {
     ingest_runs::enqueue(&mut tx, &repository, "").await.unwrap();
     tx.commit().await.unwrap();
     fixture.execute("update ingest_runs set status = 'SUCCEEDED'").await;
-    mark_indexed(&fixture, repository.id, FIRST).await;
+    mark_indexed(fixture, repository.id, FIRST).await;
     repository
 }
 
