@@ -113,7 +113,7 @@ async fn main() -> Result<()> {
         Command::Figures(args) => figures::run(args).await,
         Command::Replay(args) => Box::pin(rag::replays::run(args)).await,
         Command::Identifiers(args) => Box::pin(rag::identifiers::run(args)).await,
-        Command::Substrings(args) => rag::substrings::run(args),
+        Command::Substrings(args) => rag::substrings::run(&args),
         Command::Ablation(args) => Box::pin(rag::ablation::run(args)).await,
         Command::Endpoint(args) => endpoint::run(args).await,
     }

@@ -65,7 +65,7 @@ struct Compared {
 type Line = (String, usize);
 
 /// Measures, and writes the report; fails if a line is missed.
-pub fn run(args: Args) -> Result<()> {
+pub fn run(args: &Args) -> Result<()> {
     let (work, source) = args.repository.copy(&args.common, "substrings", 0)?;
     let mut report = Report::new("substrings");
     report.note(args.repository.describe(&source));
@@ -76,7 +76,7 @@ pub fn run(args: Args) -> Result<()> {
     );
     let tree = work.join("tree");
     extract(&work.join("bare"), &source.commits[0], &tree)?;
-    let (compared, times) = compare_all(&tree, &args)?;
+    let (compared, times) = compare_all(&tree, args)?;
     let row = |name: &str, value: usize, target: &str| {
         vec![name.to_owned(), value.to_string(), target.to_owned()]
     };

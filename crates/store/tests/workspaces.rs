@@ -12,7 +12,7 @@ use mc_store::accounts::{self, NewUser};
 use mc_store::members::{self, Grantee, MembershipScope};
 use mc_store::repositories::{self, Repository};
 use mc_store::testing::{execute, text, until_a_session_waits, write};
-use mc_store::workspaces::{self, Fetch, NewFolder, Space, Workspace};
+use mc_store::workspaces::{self, Fetch, NewFolder, Workspace};
 use mc_store::{Error, Store, Tx, ingest_runs, jobs, navigations, nodes};
 use mc_testkit::TestDatabase;
 
@@ -109,8 +109,8 @@ fn is_refused<T>(done: Result<T, Error>) -> bool {
 }
 
 async fn space(tx: &mut Tx, world: &World, user: UserId) -> (i64, i64) {
-    let Space { of_user, bytes } = workspaces::lock_space(tx, world.project, user).await.unwrap();
-    (of_user, bytes)
+    let space = workspaces::lock_space(tx, world.project, user).await.unwrap();
+    (space.of_user, space.bytes)
 }
 
 #[tokio::test]
@@ -448,7 +448,8 @@ async fn navigation_is_found_by_its_user_until_it_is_idle() {
     let (_, maintainer) = world.user("ann", Role::Maintainer).await;
     assert!(workspaces::find(&maintainer, workspace).await.unwrap().is_some());
     assert_eq!(find(&maintainer).await, None);
-    navigations::update(&maintainer, id, "stolen", NavigationPhase::Edit).await.unwrap();
+    let stolen = navigations::update(&maintainer, &new, "stolen", NavigationPhase::Edit).await;
+    assert!(!stolen.unwrap());
     let mut tx = maintainer.begin().await.unwrap();
     assert!(!navigations::delete(&mut tx, id).await.unwrap());
     drop(tx);
@@ -457,9 +458,16 @@ async fn navigation_is_found_by_its_user_until_it_is_idle() {
     let idle = "update navigations set used_at = now() - interval '2 hours'";
     world.execute(idle).await;
     assert_eq!(find(&world.local).await, None);
-    navigations::update(&world.local, id, "src", NavigationPhase::Edit).await.unwrap();
+    let change = async |cwd: &str| {
+        navigations::update(&world.local, &new, cwd, NavigationPhase::Edit).await.unwrap()
+    };
+    assert!(change("src").await);
+    assert!(!change("docs").await, "another call has changed it since it was read");
     let used = find(&world.local).await.unwrap();
     assert_eq!((used.cwd.as_str(), used.phase), ("src", NavigationPhase::Edit));
+    world.execute(idle).await;
+    navigations::touch(&world.local, id).await.unwrap();
+    assert_eq!(find(&world.local).await.unwrap(), used);
 
     let store = world.db.store();
     assert_eq!(navigations::delete_idle(store, HOUR).await.unwrap(), 0);
