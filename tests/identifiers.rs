@@ -43,7 +43,7 @@ pub enum Verdict {
     /// The first line of a definition, which goes on after the match.
     Start,
     /// A whole definition.
-    Whole,
+    Complete,
 }
 
 /// Returns all symbols of a repository, in a fixed order.
@@ -91,7 +91,7 @@ pub fn judge(symbols: &[Symbol], form: Form, name: &str, first: Option<&RagMatch
             false => Verdict::Missed,
             true if !has_start => Verdict::File,
             true if symbol.line_end > to => Verdict::Start,
-            true => Verdict::Whole,
+            true => Verdict::Complete,
         }
     };
     definitions.map(verdict).max().unwrap_or(Verdict::Missed)

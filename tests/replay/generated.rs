@@ -109,11 +109,14 @@ impl File {
                  u64 {{\n    let mut total = {number};\n    for parcel in parcels {{\n        \
                  total += parcel * {name};\n    }}\n    total\n}}\n\n"
             ),
-            "py" => format!(
-                "def weigh_{name}(parcels):\n    \"\"\"Weighs the parcels of step {name}.\"\"\"\n    \
-                 total = {number}\n    for parcel in parcels:\n        total += parcel * {name}\n    \
-                 return total\n\n\n"
-            ),
+            "py" => {
+                let doc = format!("\"\"\"Weighs the parcels of step {name}.\"\"\"");
+                let sum = format!("        total += parcel * {name}\n");
+                format!(
+                    "def weigh_{name}(parcels):\n    {doc}\n    total = {number}\n    \
+                     for parcel in parcels:\n{sum}    return total\n\n\n"
+                )
+            }
             _ => format!(
                 "## Step {name}\n\nThe parcels of step {name} weigh at least {number} grams. The \
                  scale reports them one by one.\n\n"

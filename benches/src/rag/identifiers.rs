@@ -73,7 +73,7 @@ pub async fn run(args: Args) -> Result<()> {
             label.to_owned(),
             verdicts.len().to_string(),
             format!("{:.3}", share(Verdict::Start)),
-            format!("{:.3}", share(Verdict::Whole)),
+            format!("{:.3}", share(Verdict::Complete)),
             format!("{:.3}", share(Verdict::File)),
             degraded.to_string(),
         ]);

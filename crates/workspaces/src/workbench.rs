@@ -282,8 +282,8 @@ impl Workbench {
         self.finish(ctx, &session, response).await
     }
 
-    /// Stores the navigation if the call has changed it, and that it was used. Adds its handle to the
-    /// response.
+    /// Stores the navigation if the call has changed it, and that it was used. Adds its handle to
+    /// the response.
     async fn finish(
         &self,
         ctx: &ProjectContext,

@@ -24,6 +24,7 @@ pub fn add_alternatives(document: &mut OpenApi) {
         ("CreateUser", is_no_administering_program()),
         ("DocumentInput", has_one_body()),
         ("ForgetRequest", names_one_origin()),
+        ("CreateWorkspace", names_a_repository()),
     ] {
         if let Some(schema) = schema_of(components, name)
             && let Schema::Object(object) = schema
@@ -108,6 +109,12 @@ fn names_one_origin() -> AnyOf {
         with("saved_by", text()).property("source", null()),
         with("source", text()).property("saved_by", null()),
     ])
+}
+
+/// `location`, or `owner` and `name`.
+fn names_a_repository() -> AnyOf {
+    let named = with("owner", text()).property("name", text()).required("name");
+    any_of([with("location", text()), named])
 }
 
 fn any_of(objects: impl IntoIterator<Item = ObjectBuilder>) -> AnyOf {

@@ -61,7 +61,8 @@ pub async fn repository(
     Ok(read_repositories(store, project, Some(repository)).await?.pop())
 }
 
-/// Returns the repositories that the caller of `store` has fetched in a project, the last one first.
+/// Returns the repositories that the caller of `store` has fetched in a project, the last one
+/// first.
 pub async fn last_fetched(store: &Store, project: ProjectId) -> Result<Vec<RepositoryId>> {
     let repositories = sqlx::query_scalar!(
         r#"select repository_id as "repository_id!" from workspaces

@@ -185,8 +185,8 @@ pub fn command(d: &mut Draw<'_>) -> Attempt {
     let command = d.id();
     let request = |id: &str| Attempt::get(format!("/navigations/{id}/commands/{command}"));
     let (attempt, held) = of_navigation(d, CODE, request);
-    // No command runs.
-    if held.is_some() { attempt.expect(404) } else { attempt }
+    // The workspace could not be fetched, so no command runs.
+    if held.is_some() { attempt.expect(409) } else { attempt }
 }
 
 pub fn end(d: &mut Draw<'_>) -> Attempt {

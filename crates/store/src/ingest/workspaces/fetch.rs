@@ -139,8 +139,8 @@ pub async fn fail(
     tx.commit().await
 }
 
-/// Deletes a repository that the request of a failed fetch has added, unless it is used: its URL may
-/// be misspelt, and would keep the name from the right one.
+/// Deletes a repository that the request of a failed fetch has added, unless it is used: its URL
+/// may be misspelt, and would keep the name from the right one.
 async fn delete_unused(tx: &mut Tx, repository: RepositoryId) -> Result<()> {
     let is_used = sqlx::query_scalar!(
         r#"select exists (select from workspaces where repository_id = $1 and state <> 'failed')
