@@ -5,7 +5,7 @@ use rmcp::model::{CallToolResult, JsonObject};
 use serde_json::Value;
 
 use super::own::OfNavigation;
-use super::responses::{complete, object};
+use super::responses::{TOOL_RESPONSE, tool_response};
 use super::spec::{Argument, Definition, Effect, Handles, Route, Spec};
 use crate::core::CoreError;
 use crate::render;
@@ -36,14 +36,13 @@ impl Definition for JsonEditTool {
             Argument::new("all", "Whether all matches change"),
         ],
         fixed: None,
-        output: &["handle", "output", "error", "error_code", "cwd", "phase"],
+        output: TOOL_RESPONSE,
     };
     type Request = JsonEditRequest;
     type Own = OfNavigation;
     type Response = ToolResponse;
 
     fn result(_arguments: &JsonObject, response: Value) -> Result<CallToolResult, CoreError> {
-        let response = object(response)?;
-        Ok(complete(vec![render::tool_result(&response)], response))
+        tool_response(response, render::tool_result)
     }
 }

@@ -6,7 +6,7 @@ use rmcp::model::{CallToolResult, JsonObject};
 use serde_json::Value;
 
 use super::own::OfWorkspace;
-use super::responses::{complete, object};
+use super::responses::{TOOL_RESPONSE, tool_response};
 use super::spec::{Argument, Definition, Effect, Handles, Route, SUBCOMMAND, Spec};
 use crate::core::CoreError;
 use crate::render;
@@ -40,20 +40,18 @@ impl Definition for Navigator {
             Argument::new("max_results", ""),
         ],
         fixed: None,
-        output: &["handle", "output", "error", "error_code", "cwd", "phase"],
+        output: TOOL_RESPONSE,
     };
     type Request = NavigatorRequest;
     type Own = OfWorkspace;
     type Response = ToolResponse;
 
     fn result(arguments: &JsonObject, response: Value) -> Result<CallToolResult, CoreError> {
-        let response = object(response)?;
-        let subcommand = arguments.get(SUBCOMMAND).and_then(Value::as_str);
-        let text = match subcommand {
-            // Its output is the instructions of the service.
-            Some("lock_cwd" | "unlock") => render::phase(&response),
-            _ => render::tool_result(&response),
-        };
-        Ok(complete(vec![text], response))
+        // The output of these is the instructions of the service.
+        let is_phase = matches!(
+            arguments.get(SUBCOMMAND).and_then(Value::as_str),
+            Some("lock_cwd" | "unlock")
+        );
+        tool_response(response, if is_phase { render::phase } else { render::tool_result })
     }
 }

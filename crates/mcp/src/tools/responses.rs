@@ -35,6 +35,10 @@ const FOR_MAINTAINERS: [&str; 10] = [
     "version",
 ];
 
+/// Fields of the response of a tool of workspaces.
+pub(super) const TOOL_RESPONSE: &[&str] =
+    &["handle", "output", "error", "error_code", "cwd", "phase"];
+
 /// Checks that the Core's response is an object.
 pub(super) fn object(response: Value) -> Result<Value, CoreError> {
     if response.is_object() {
@@ -42,6 +46,15 @@ pub(super) fn object(response: Value) -> Result<Value, CoreError> {
     } else {
         Err(CoreError::BadAnswer { status: StatusCode::OK })
     }
+}
+
+/// Creates the result of a tool of workspaces, all of whose response the model gets.
+pub(super) fn tool_response(
+    response: Value,
+    text: fn(&Value) -> ModelText,
+) -> Result<CallToolResult, CoreError> {
+    let response = object(response)?;
+    Ok(complete(vec![text(&response)], response))
 }
 
 /// Returns the token limit of a result.
