@@ -4,6 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use mc_domain::WorkspaceId;
+use mc_memory::content_filter::run_blocking;
 use mc_store::{Store, navigations, nodes, workspaces};
 use tokio_util::sync::CancellationToken;
 
@@ -57,29 +58,22 @@ pub async fn collect(store: &Store, settings: &Settings) -> Result<(), ServiceEr
     }
     // Listed before the rows are read: an attempt names its node in the row before it creates the
     // directory.
-    let ids = blocking(settings, list).await;
+    let directory = settings.directory.clone();
+    let ids = run_blocking(move || list(&directory)).await;
     let existing = workspaces::exist(store, settings.node, &ids).await?;
     for id in ids {
         let directory = settings.directory_of(id);
         if existing.contains(&id) {
-            let bytes = blocking(settings, move |_| size(&directory)).await;
+            let bytes = run_blocking(move || size(&directory)).await;
             workspaces::set_size(store, id, bytes).await?;
         } else {
-            let deleted = blocking(settings, move |_| delete_directory(&directory)).await;
+            let deleted = run_blocking(move || delete_directory(&directory)).await;
             if let Err(error) = deleted {
                 tracing::warn!(workspace.id = %id, %error, "a directory could not be deleted");
             }
         }
     }
     Ok(())
-}
-
-async fn blocking<T: Send + 'static>(
-    settings: &Settings,
-    work: impl FnOnce(&Path) -> T + Send + 'static,
-) -> T {
-    let directory = settings.directory.clone();
-    mc_memory::content_filter::run_blocking(move || work(&directory)).await
 }
 
 /// Lists the workspaces whose clones are in a directory.

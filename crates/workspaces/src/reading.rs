@@ -9,7 +9,6 @@ use mc_files::FileKind;
 use mc_text_edit::Limits;
 
 use crate::ServiceError;
-use crate::edit::MaskedTree;
 use crate::inspect::{self, Inspection, Options};
 use crate::open::OpenWorkspace;
 use crate::path::{display, resolve};
@@ -85,7 +84,8 @@ pub fn read_file(
 ) -> Result<WorkspaceFile, ServiceError> {
     let path = resolve("", query.path.as_str())?;
     let root = open.work_tree.root()?;
-    let tree = MaskedTree { root: &root, sanitizer: &open.sanitizer, policy: &open.policy };
+    let workspace = open.for_tools(&root);
+    let tree = workspace.tree();
     let range = match (query.start_line, query.end_line) {
         (None, None) => None,
         (start, end) => Some((
@@ -98,7 +98,7 @@ pub fn read_file(
     let view = tree.read(&path, range, limits)?;
     Ok(WorkspaceFile {
         workspace_id: open.workspace.id,
-        path: open.for_tools(&root).masked(&display(&path)),
+        path: tree.mask(&display(&path)),
         content: view.listing.text,
         start_line: view.listing.first_line,
         end_line: view.listing.last_line,

@@ -53,7 +53,7 @@ pub struct Workspace<'a> {
 
 impl Workspace<'_> {
     /// Returns the files as a model sees them.
-    fn tree(&self) -> MaskedTree<'_> {
+    pub(crate) fn tree(&self) -> MaskedTree<'_> {
         MaskedTree { root: self.root, sanitizer: self.sanitizer, policy: self.policy }
     }
 

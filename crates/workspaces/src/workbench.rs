@@ -119,14 +119,10 @@ impl Workbench {
         id: NavigationId,
         request: EditRequest,
     ) -> Result<ToolResponse, ServiceError> {
-        let (session, permit) = self.session_alone(ctx, principal, id).await?;
-        let call = move |session: &mut Session, tree: &tools::Workspace<'_>| {
-            // Until the file is written, even if the request is dropped.
-            let _permit = permit;
-            let mut history = histories::locked(&session.history);
-            tools::edit(tree, &session.navigation, &mut history, &request)
-        };
-        self.blocking(ctx, session, call).await
+        self.edit_alone(ctx, principal, id, move |tree, navigation, history| {
+            tools::edit(tree, navigation, history, &request)
+        })
+        .await
     }
 
     /// Runs a subcommand of `json_edit_tool`.
@@ -137,14 +133,10 @@ impl Workbench {
         id: NavigationId,
         request: JsonEditRequest,
     ) -> Result<ToolResponse, ServiceError> {
-        let (session, permit) = self.session_alone(ctx, principal, id).await?;
-        let call = move |session: &mut Session, tree: &tools::Workspace<'_>| {
-            // Until the file is written, even if the request is dropped.
-            let _permit = permit;
-            let mut history = histories::locked(&session.history);
-            tools::json_edit(tree, &session.navigation, &mut history, &request)
-        };
-        self.blocking(ctx, session, call).await
+        self.edit_alone(ctx, principal, id, move |tree, navigation, history| {
+            tools::json_edit(tree, navigation, history, &request)
+        })
+        .await
     }
 
     /// Runs a subcommand of `git_tool`. The caller is the author of a commit that names no other.
@@ -155,7 +147,8 @@ impl Workbench {
         id: NavigationId,
         request: GitRequest,
     ) -> Result<ToolResponse, ServiceError> {
-        let (session, permit) = self.session_alone(ctx, principal, id).await?;
+        let session = self.session(ctx, principal, id).await?;
+        let (session, permit) = self.alone(ctx, principal, session).await?;
         let name = principal.name().to_owned();
         let author = Identity { email: format!("{name}@localhost"), name };
         // A task of its own: a git that is killed with its request would leave its locks behind.
@@ -186,7 +179,7 @@ impl Workbench {
         let root = session.open.work_tree.root()?;
         tools::check_bash(&session.open.for_tools(&root), &session.navigation)?;
         let sandbox = self.sandbox().await?;
-        let (session, permit) = self.session_alone(ctx, principal, id).await?;
+        let (session, permit) = self.alone(ctx, principal, session).await?;
         navigations::touch(&ctx.store, id).await?;
         let started = self.commands.start(session, permit, sandbox, tools.limits, request)?;
         self.commands.wait(id, started).await
@@ -250,17 +243,40 @@ impl Workbench {
         Ok(Session { stored, navigation, open: Arc::new(open), history })
     }
 
-    /// Returns a session once no other call changes its tree. The navigation is read after that: it
+    /// Returns a session once no other call changes its tree. The navigation is read again then: it
     /// may have left the edit phase meanwhile.
-    async fn session_alone(
+    async fn alone(
+        &self,
+        ctx: &ProjectContext,
+        principal: &Principal,
+        session: Session,
+    ) -> Result<(Session, Permit), ServiceError> {
+        let permit = self.exclusion.enter(&session.tree_key()).await?;
+        Ok((self.session(ctx, principal, session.id()).await?, permit))
+    }
+
+    /// Runs a tool that changes files, once no other call changes the tree.
+    async fn edit_alone(
         &self,
         ctx: &ProjectContext,
         principal: &Principal,
         id: NavigationId,
-    ) -> Result<(Session, Permit), ServiceError> {
+        edit: impl FnOnce(
+            &tools::Workspace<'_>,
+            &Navigation,
+            &mut EditHistory,
+        ) -> Result<ToolResponse, Error>
+        + Send
+        + 'static,
+    ) -> Result<ToolResponse, ServiceError> {
         let session = self.session(ctx, principal, id).await?;
-        let permit = self.exclusion.enter(&session.tree_key()).await?;
-        Ok((self.session(ctx, principal, id).await?, permit))
+        let (session, permit) = self.alone(ctx, principal, session).await?;
+        let call = move |session: &mut Session, tree: &tools::Workspace<'_>| {
+            // Until the file is written, even if the request is dropped.
+            let _permit = permit;
+            edit(tree, &session.navigation, &mut histories::locked(&session.history))
+        };
+        self.blocking(ctx, session, call).await
     }
 
     /// Runs a tool that reads and writes files on a blocking thread.
