@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use mc_contract::operations::rag::{CONTEXT_TOKENS_MAX, RagModule};
+use mc_contract::operations::rag::{CONTEXT_TOKENS_MAX, RagMatch, RagModule};
 use mc_domain::SourceKind;
 use mc_search::{Options, Query};
 use mc_store::passages::PassageFilter;
@@ -177,13 +177,12 @@ async fn pipeline(engine: &Engine, text: &str, fields: &Value) -> Result<Answer>
     let started = Instant::now();
     let response = engine.ask(text, fields).await?;
     let took = started.elapsed();
-    let spans = response
-        .matches
-        .into_iter()
-        .map(|found| (found.path, found.metadata.line_start, found.metadata.line_end));
-    let ranked: Vec<Span> = spans.collect();
+    let span =
+        |found: &RagMatch| (found.path.clone(), found.metadata.line_start, found.metadata.line_end);
+    let ranked = response.matches.iter().map(span).collect();
     let is_within = response.context_tokens <= usize::try_from(CONTEXT_TOKENS_MAX)?;
-    let shown = is_within.then(|| ranked.clone());
+    let in_context = response.matches.iter().filter(|found| found.metadata.in_context);
+    let shown = is_within.then(|| in_context.map(span).collect());
     Ok(Answer { ranked, shown, took })
 }
 

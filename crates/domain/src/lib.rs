@@ -3,6 +3,7 @@
 pub mod address;
 pub mod caller;
 pub mod client_session;
+pub mod code_path;
 pub mod error;
 pub mod handle;
 pub mod ids;

@@ -37,7 +37,7 @@ pub(crate) use pack::pack;
 
 /// Version of the chunker. It is increased when the same file would be chunked, masked or trusted
 /// differently, or when more of it is stored; files of an older version are chunked again.
-pub const VERSION: i32 = 8;
+pub const VERSION: i32 = 9;
 
 /// Unit of search of a source file.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -87,6 +87,8 @@ fn allows(filter: &PassageFilter) -> impl Fn(&IndexedPassage) -> bool + '_ {
             && (kinds.is_empty() || kinds.iter().any(|kind| kind.as_str() == passage.record_kind))
             && any_of(&filter.scope, &passage.scope)
             && any_of(&filter.tags, &passage.tags)
+            && (filter.repositories.is_empty()
+                || passage.repository.is_some_and(|id| filter.repositories.contains(&id)))
             && any_of(&filter.languages, std::slice::from_ref(&passage.language))
             && path.as_ref().is_none_or(|path| {
                 path.as_ref().is_some_and(|path| path.is_match(&passage.location))

@@ -1,5 +1,5 @@
 //! The limit of tokens of the context: whole snippets in their order, without repeated lines, and
-//! the beginning of the first one that does not fit.
+//! the beginning of the first one that does not fit. Matches beyond it keep their places.
 
 use std::collections::HashMap;
 
@@ -7,6 +7,7 @@ use mc_domain::RepositoryId;
 
 use crate::prompt::Renderer;
 use crate::snippet::Snippet;
+use crate::union::sort;
 
 /// Tokens from which a part of a snippet is worth showing.
 const PART_TOKENS_MIN: usize = 64;
@@ -15,61 +16,98 @@ const SNIPPET_TOKENS_MIN: usize = 16;
 /// Longest line, in bytes, whose tokens are counted exactly; the value includes a margin.
 const LONG_LINE_BYTES: usize = 2 * 1024;
 
-/// The snippets that fit.
-#[derive(Debug)]
+/// How far the further matches of the best file come up to its best one.
+const BEST_FILE_SHARE: f32 = 0.8;
+
+/// Raises the further matches of the best file, and sorts: a limited context shows much of one file
+/// rather than a little of many.
+pub(crate) fn favor_best_file(snippets: &mut [Snippet]) {
+    let Some((best, others)) = snippets.split_first_mut() else { return };
+    let of_best_file = others
+        .iter_mut()
+        .filter(|other| other.repository.id == best.repository.id && other.path == best.path);
+    for other in of_best_file {
+        other.score += BEST_FILE_SHARE * (best.score - other.score);
+    }
+    sort(snippets);
+}
+
+/// Snippets, divided by the limit.
+#[derive(Debug, Default)]
 pub(crate) struct Packed {
-    pub snippets: Vec<Snippet>,
+    /// Those that fit, in their order.
+    pub context: Vec<Snippet>,
+    /// Matches that do not fit, in their order and without their texts. Neighbors that do not fit
+    /// are left out: nobody searched for them.
+    pub places: Vec<Snippet>,
     /// Whether a snippet was left out or cut.
     pub is_cut: bool,
 }
 
-/// Keeps the snippets that fit into `max_tokens` as they are rendered, in their order, and sets
-/// their tokens.
+/// Divides the snippets into those that fit into `max_tokens` as they are rendered, whose tokens it
+/// sets, and the places of the others.
 pub(crate) fn pack(snippets: Vec<Snippet>, max_tokens: usize, renderer: &Renderer) -> Packed {
     let mut shown_lines = ShownLines::default();
-    let mut packed = Packed { snippets: Vec::new(), is_cut: false };
+    let mut packed = Packed::default();
     let mut tokens_left = max_tokens.saturating_sub(renderer.tokens_of_marks());
     for snippet in snippets {
-        if tokens_left < SNIPPET_TOKENS_MIN {
-            packed.is_cut = true;
-            break;
-        }
         let Some(mut snippet) = shown_lines.without_repeated(snippet) else { continue };
+        if tokens_left < SNIPPET_TOKENS_MIN {
+            packed.leave_out(snippet);
+            continue;
+        }
         snippet.tokens = renderer.tokens(&snippet);
         let fitting = if snippet.tokens <= tokens_left {
             Some(snippet)
         } else {
-            packed.is_cut = true;
             // The part may end within lines that are shown already.
             let part = beginning(&snippet, tokens_left, renderer);
-            part.and_then(|part| shown_lines.without_repeated(part))
+            let part = part.and_then(|part| shown_lines.without_repeated(part));
+            match part {
+                Some(_) => packed.is_cut = true,
+                None => packed.leave_out(snippet),
+            }
+            part
         };
         if let Some(mut snippet) = fitting {
             snippet.tokens = renderer.tokens(&snippet);
             tokens_left = tokens_left.saturating_sub(snippet.tokens);
             shown_lines.add(&snippet);
-            packed.snippets.push(snippet);
+            packed.context.push(snippet);
         }
     }
-    packed.is_cut |= verify(&mut packed.snippets, max_tokens, renderer);
+    packed.verify(max_tokens, renderer);
     packed
 }
 
-/// Leaves out the last snippets until the whole fits. Returns whether any was left out.
-///
-/// The sum of the tokens of the snippets is that of the whole, unless one has a line that is
-/// counted in parts; only then is the whole counted.
-fn verify(snippets: &mut Vec<Snippet>, max_tokens: usize, renderer: &Renderer) -> bool {
-    let has_long_line =
-        |snippet: &Snippet| snippet.text.lines().any(|line| line.len() > LONG_LINE_BYTES);
-    if !snippets.iter().any(has_long_line) {
-        return false;
+impl Packed {
+    /// Keeps the place of a match.
+    fn leave_out(&mut self, snippet: Snippet) {
+        self.is_cut = true;
+        if snippet.neighbor_of.is_none() {
+            self.places.push(snippet.without_text());
+        }
     }
-    let before = snippets.len();
-    while !snippets.is_empty() && mc_tokens::count(&renderer.block(snippets)) > max_tokens {
-        snippets.pop();
+
+    /// Leaves out the last snippets of the context until the whole fits.
+    ///
+    /// The sum of the tokens of the snippets is that of the whole, unless one has a line that is
+    /// counted in parts; only then is the whole counted.
+    fn verify(&mut self, max_tokens: usize, renderer: &Renderer) {
+        let has_long_line =
+            |snippet: &Snippet| snippet.text.lines().any(|line| line.len() > LONG_LINE_BYTES);
+        if !self.context.iter().any(has_long_line) {
+            return;
+        }
+        while mc_tokens::count(&renderer.block(&self.context)) > max_tokens
+            && let Some(last) = self.context.pop()
+        {
+            self.is_cut = true;
+            if last.neighbor_of.is_none() {
+                self.places.insert(0, last.without_text());
+            }
+        }
     }
-    snippets.len() < before
 }
 
 /// Returns the first lines of a snippet that fit into `max_tokens`; `None` if they are too few to

@@ -56,7 +56,7 @@ impl Origin {
             Self::Rewritten => 0.9,
             Self::WithNames => 0.8,
             Self::Variant => 0.6,
-            Self::Part => 0.4,
+            Self::Part => 0.3,
         }
     }
 

@@ -15,6 +15,7 @@ use mc_sanitizer::{Policy, mask_with};
 use mc_search::SearchContext;
 use tokio::time::Instant;
 
+use crate::budget::Packed;
 use crate::journal::Journal;
 use crate::models::Models;
 use crate::prompt::Renderer;
@@ -121,7 +122,7 @@ impl<'a> Run<'a> {
     ) -> Result<RagSearchResponse, Error> {
         let query = self.masked(request.raw_query.as_str());
         retrieval::filters(request.filters, &mut self.journal)?;
-        self.write(&query, &[], Vec::new(), Some(reason), labels).await
+        self.write(&query, &[], Packed::default(), Some(reason), labels).await
     }
 
     /// Runs the modules.
@@ -135,8 +136,8 @@ impl<'a> Run<'a> {
         let queries = self.queries(&query, request.history).await;
         self.start_clock();
         let retrieval = self.retrieve(&queries, &filters).await?;
-        let snippets = self.refine(&query, retrieval.snippets).await;
-        self.write(&query, &queries, snippets, retrieval.weakness, labels).await
+        let found = self.refine(&query, retrieval.snippets).await;
+        self.write(&query, &queries, found, retrieval.weakness, labels).await
     }
 
     /// Masks a text by the rules of every searched project.

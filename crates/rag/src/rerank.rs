@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use mc_contract::operations::rag::MatchKind;
+use mc_domain::code_path;
 
 use crate::snippet::Snippet;
 use crate::union::sort;
@@ -11,20 +12,14 @@ use crate::union::sort;
 const SHORT_SPAN_FACTOR: f32 = 0.9;
 /// For code of tests, if the query does not ask for tests.
 const TEST_FACTOR: f32 = 0.7;
-/// For vendored or generated code.
-const FOREIGN_CODE_FACTOR: f32 = 0.6;
+/// For generated or copied code.
+const GENERATED_FACTOR: f32 = 0.6;
 /// For a path with a word of the query as the name of a file or directory.
 const PATH_FACTOR: f32 = 1.03;
 /// For a definition whose name is a word of the query.
 const SYMBOL_FACTOR: f32 = 1.05;
 /// Letters from which a word of the query says something about a path or a symbol.
 const WORD_CHARS_MIN: usize = 4;
-
-/// Names of directories with tests.
-const TEST_DIRECTORIES: [&str; 6] = ["test", "tests", "spec", "specs", "__tests__", "testdata"];
-/// Names of directories with code of others, or of programs.
-const FOREIGN_DIRECTORIES: [&str; 6] =
-    ["vendor", "node_modules", "third_party", "generated", "dist", "build"];
 
 /// Multiplies the scores by the factors and sorts. Returns whether the order changed.
 pub(crate) fn rerank(snippets: &mut [Snippet], query: &str) -> bool {
@@ -59,30 +54,15 @@ fn path_factor(snippet: &Snippet, words: &HashSet<String>) -> f32 {
 }
 
 fn origin_factor(snippet: &Snippet, words: &HashSet<String>) -> f32 {
-    let asks_for_tests = TEST_DIRECTORIES.iter().any(|word| words.contains(*word));
-    if has_directory(&snippet.path, &FOREIGN_DIRECTORIES) {
-        FOREIGN_CODE_FACTOR
-    } else if !asks_for_tests && is_test(&snippet.path) {
+    if code_path::is_generated(&snippet.path) {
+        GENERATED_FACTOR
+    } else if code_path::is_test(&snippet.path)
+        && !words.iter().any(|word| code_path::is_word_for_tests(word))
+    {
         TEST_FACTOR
     } else {
         1.0
     }
-}
-
-fn has_directory(path: &str, names: &[&str]) -> bool {
-    let Some((directories, _)) = path.rsplit_once('/') else { return false };
-    directories.split('/').any(|part| names.contains(&part.to_lowercase().as_str()))
-}
-
-/// Whether a path is one of a test, by its directories and its name.
-fn is_test(path: &str) -> bool {
-    let name = path.rsplit('/').next().unwrap_or(path);
-    let stem = name.split_once('.').map_or(name, |(stem, _)| stem);
-    let is_named = stem.starts_with("test_") || stem.ends_with("_test") || stem.ends_with("_spec");
-    has_directory(path, &TEST_DIRECTORIES)
-        || is_named
-        || name.contains(".test.")
-        || name.contains(".spec.")
 }
 
 fn symbol_factor(snippet: &Snippet, words: &HashSet<String>) -> f32 {
@@ -110,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn tests_and_foreign_code_come_after_the_code_itself() {
+    fn tests_and_generated_code_come_after_the_code_itself() {
         let paths = ["a/vendor/cart.rs", "src/cart_test.rs", "tests/cart.rs", "x/zebra.rs"];
         let expected = ["x/zebra.rs", "src/cart_test.rs", "tests/cart.rs", "a/vendor/cart.rs"];
         assert_eq!(order("delay", &paths), expected);

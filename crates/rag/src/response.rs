@@ -35,6 +35,7 @@ pub(crate) fn rag_match(snippet: Snippet, queries: &[SubQuery]) -> RagMatch {
         generated_by_sub_query,
         neighbor_of_span_hash: snippet.neighbor_of,
         is_shortened: snippet.is_shortened,
+        in_context: snippet.in_context,
     };
     let score = rounded(snippet.score / (1.0 + snippet.score));
     RagMatch { path: snippet.path, snippet: snippet.text, score, metadata }

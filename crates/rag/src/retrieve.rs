@@ -4,8 +4,8 @@
 use std::time::Duration;
 
 use mc_contract::operations::rag::MatchKind;
+use mc_domain::SourceKind;
 use mc_domain::policy::AllowedModels;
-use mc_domain::{ProjectId, SourceKind};
 use mc_search::{Hit, Options, Query, SearchContext, SearchResponse, search_all};
 use mc_store::passages::PassageFilter;
 
@@ -14,10 +14,8 @@ use crate::multi_query::{Origin, SubQuery};
 use crate::scope::RepositoryScope;
 use crate::snippet::Snippet;
 
-/// Hits requested for each wanted one if the project has more than one repository: a search covers
-/// the whole project, and its hits are assigned to the repositories afterwards.
-const SHARED_PROJECT_FACTOR: usize = 8;
-/// Most hits requested of one search.
+/// Most hits requested of one search, which covers several repositories of a project. They are
+/// assigned to the repositories afterwards.
 const HITS_MAX: usize = 320;
 /// Most results of every search except that of the original query over code; only their best
 /// results are useful.
@@ -76,7 +74,7 @@ pub(crate) async fn retrieve(
         models: context.models.restricted_to(AllowedModels::Off),
         ..context.visiting()
     };
-    let (with_vectors, by_words) = searches(first, queries, filters, limits);
+    let (with_vectors, by_words) = searches(scopes, queries, filters, limits);
     // The searches of each group share a connection.
     let visiting = context.visiting();
     let (with_vectors, by_words) =
@@ -89,7 +87,7 @@ pub(crate) async fn retrieve(
                 all.notes.push(note);
             }
         }
-        let is_full = !first.is_alone && hits.len() >= search.options.limit;
+        let is_full = scopes.len() > 1 && hits.len() >= search.options.limit;
         let (snippets, is_short) = assigned(hits, scopes, search.limit);
         all.is_cut |= is_full && is_short;
         all.results.push(Results { sub_query: search.sub_query, origin: search.origin, snippets });
@@ -126,22 +124,21 @@ struct Search {
 
 /// Returns the searches with vectors, and those by words alone.
 fn searches(
-    scope: &RepositoryScope<'_>,
+    scopes: &[RepositoryScope<'_>],
     queries: &[SubQuery],
     filters: &Filters,
     limits: SearchLimits,
 ) -> (Vec<Search>, Vec<Search>) {
-    let factor = if scope.is_alone { 1 } else { SHARED_PROJECT_FACTOR };
     let search = |(sub_query, query): (usize, &SubQuery), kind| {
         let is_main = query.origin == Origin::Original && kind == MatchKind::Code;
         let limit = if is_main { limits.per_query } else { limits.per_query.min(FURTHER_MAX) };
         let options = Options {
-            limit: (limit * factor).min(HITS_MAX),
+            limit: (limit * scopes.len()).min(HITS_MAX),
             time_budget: limits.time_budget,
             explain: true,
             ..Options::default()
         };
-        let query_filter = filter(scope.context.project, filters, kind);
+        let query_filter = filter(scopes, filters, kind);
         let (origin, query) = (query.origin, Query::text(&query.text, query_filter));
         Search { sub_query, origin, query, limit, options }
     };
@@ -153,17 +150,21 @@ fn searches(
     code.chain(documents).partition(|search| search.origin.uses_vectors())
 }
 
-fn filter(project: ProjectId, filters: &Filters, kind: MatchKind) -> PassageFilter {
+/// Returns the filter of these repositories of one project, which are at least one.
+fn filter(scopes: &[RepositoryScope<'_>], filters: &Filters, kind: MatchKind) -> PassageFilter {
     let source = match kind {
         MatchKind::Code => SourceKind::Code,
         MatchKind::Doc => SourceKind::Doc,
     };
+    // A filter makes the search of vectors slower.
+    let searched = scopes.iter().filter(|scope| !scope.is_alone);
     PassageFilter {
         sources: vec![source],
+        repositories: searched.map(|scope| scope.repository.id).collect(),
         tags: filters.tags.clone(),
         languages: filters.languages.clone(),
         path_regex: filters.path_regex.clone(),
-        ..PassageFilter::project(project)
+        ..PassageFilter::project(scopes[0].context.project)
     }
 }
 

@@ -41,6 +41,8 @@ pub(crate) struct Snippet {
     pub is_shortened: bool,
     /// Tokens in the context; 0 before they are counted.
     pub tokens: usize,
+    /// Whether its text is in the context; without, it has none.
+    pub in_context: bool,
 }
 
 /// The fields of a chunk of code.
@@ -133,7 +135,13 @@ impl Snippet {
             neighbor_of: None,
             is_shortened: false,
             tokens: 0,
+            in_context: true,
         })
+    }
+
+    /// Returns its place alone.
+    pub fn without_text(self) -> Self {
+        Self { text: String::new(), tokens: 0, in_context: false, ..self }
     }
 
     /// Returns the enclosing definition.

@@ -132,7 +132,7 @@ impl SwitchLayer {
 fn built_in_values(settings: &RagSettings) -> SwitchLayer {
     SwitchLayer {
         top_k: Some(12),
-        top_k_per_query: Some(TOP_K_PER_QUERY_MAX),
+        top_k_per_query: Some(TOP_K_MAX),
         max_queries: Some(4),
         max_context_tokens: Some(settings.max_context_tokens),
         neighbor_radius: Some(1),

@@ -108,7 +108,7 @@ mod tests {
         ]);
         assert_eq!(merged.len(), 1);
         assert_eq!(merged[0].sub_queries, BTreeSet::from([0, 2]));
-        assert!((merged[0].score - 0.54).abs() < 1e-6, "{}", merged[0].score);
+        assert!((merged[0].score - 0.53).abs() < 1e-6, "{}", merged[0].score);
     }
 
     proptest! {

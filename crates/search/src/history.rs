@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use mc_domain::{FileId, PassageId, ProjectId, SourceKind};
+use mc_domain::{FileId, PassageId, SourceKind};
 use mc_store::passages::PassageFilter;
 use mc_store::{Store, history};
 
@@ -18,15 +18,18 @@ use crate::retrievers::{RankedList, Retriever};
 /// Number of commits that are used.
 pub const NEAREST: usize = 50;
 
-/// Returns the filter that matches only the commits of a project.
-pub fn commit_filter(project: ProjectId) -> PassageFilter {
-    PassageFilter { sources: vec![SourceKind::Change], ..PassageFilter::project(project) }
+/// Returns the filter that matches only the commits of the searched repositories.
+pub fn commit_filter(searched: &PassageFilter) -> PassageFilter {
+    PassageFilter {
+        sources: vec![SourceKind::Change],
+        repositories: searched.repositories.clone(),
+        ..PassageFilter::project(searched.project)
+    }
 }
 
 /// Returns whether the history applies: only to a search of code alone, without record filters.
 pub fn applies(filter: &PassageFilter) -> bool {
-    let has_record_filter =
-        !(filter.record_kinds.is_empty() && filter.scope.is_empty() && filter.tags.is_empty());
+    let has_record_filter = !(filter.record_kinds.is_empty() && filter.scope.is_empty());
     filter.sources == [SourceKind::Code] && !has_record_filter
 }
 
@@ -119,6 +122,7 @@ fn with_history(
 
 #[cfg(test)]
 mod tests {
+    use mc_domain::ProjectId;
     use uuid::Uuid;
 
     use super::*;
@@ -196,7 +200,8 @@ mod tests {
         assert!(applies(&PassageFilter { languages: vec!["ruby".into()], ..code.clone() }));
         let code_and_docs =
             PassageFilter { sources: vec![SourceKind::Code, SourceKind::Doc], ..project.clone() };
-        let tagged = PassageFilter { tags: vec!["cart".into()], ..code };
-        assert!([project, code_and_docs, tagged].iter().all(|filter| !applies(filter)));
+        assert!(applies(&PassageFilter { tags: vec!["test".into()], ..code.clone() }));
+        let scoped = PassageFilter { scope: vec!["cart".into()], ..code };
+        assert!([project, code_and_docs, scoped].iter().all(|filter| !applies(filter)));
     }
 }

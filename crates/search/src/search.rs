@@ -299,7 +299,7 @@ impl Search<'_> {
         if !self.has_history() {
             return Ok(VectorHits::default());
         }
-        let filter = history::commit_filter(self.query.filter.project);
+        let filter = history::commit_filter(&self.query.filter);
         self.vectors.search(texts, &filter, MIN_DEPTH, self.index, end).await
     }
 
@@ -360,7 +360,7 @@ impl Search<'_> {
             ids: Vec::new(),
             gloss: passage_query.gloss.clone(),
             names: ParsedQuery::default(),
-            filter: history::commit_filter(self.query.filter.project),
+            filter: history::commit_filter(&self.query.filter),
             reader: None,
             limit: MIN_DEPTH,
             disabled_steps: self.options.disabled_steps.clone(),

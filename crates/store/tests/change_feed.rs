@@ -118,6 +118,22 @@ async fn of_many_passages_only_the_changed_one_is_replaced() {
 }
 
 #[tokio::test]
+async fn passage_with_other_names_keeps_its_id() {
+    let db = TestDatabase::create().await;
+    let project = db.project("names").await.id;
+    let mut tx = db.store().begin().await.unwrap();
+    let source = PassageSource::Doc(write(&mut tx, project, "names", &[]).await);
+    let mut new = vec![passage("one"), passage("two")];
+    let (first, _) = passages::replace(&mut tx, project, source, &new).await.unwrap();
+    new[1].tags = vec!["test".into()];
+    let (second, kept) = passages::replace(&mut tx, project, source, &new).await.unwrap();
+    tx.commit().await.unwrap();
+    assert_eq!((&first, kept), (&second, 2));
+    let tags = "select string_agg(tags::text, ' ' order by ordinal) from passages";
+    assert_eq!(text(db.store(), tags).await.unwrap(), "{} {test}");
+}
+
+#[tokio::test]
 async fn a_passage_of_a_document_is_stored_with_all_its_fields() {
     let db = TestDatabase::create().await;
     let store = db.store();

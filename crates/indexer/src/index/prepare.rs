@@ -2,7 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use mc_domain::Trust;
+use mc_domain::{Trust, code_path};
 use mc_sanitizer::{Sanitized, identifier, mask_with};
 use mc_store::docs::NewDoc;
 use mc_store::files::{KnownFile, NewChunk, NewFile, NewSymbol};
@@ -123,6 +123,7 @@ fn code_chunk(task: &IndexTask, location: &Sanitized, language: &str, chunk: Chu
             title: title.map(|name| mask_identifier(name, sanitizing)).unwrap_or_default(),
             location: location.clone(),
             symbols: chunk.symbols,
+            tags: code_path::tags(location.as_str()),
             language: language.to_owned(),
             // Masking is idempotent.
             text: mask_with(&chunk.text, sanitizing).text,

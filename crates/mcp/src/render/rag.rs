@@ -59,8 +59,16 @@ fn show(answer: &Value, count: usize, max_lines: Option<usize>) -> ModelText {
     text.add_labelled(": ", string(answer, "noResultsReason"), SENTENCE);
     text.add_labelled("\ninstructions: ", string(answer, "instructions"), SENTENCE);
     let mut data = Data::default();
-    for (index, item) in found[..count].iter().enumerate() {
+    let (with_text, places): (Vec<_>, Vec<_>) =
+        found[..count].iter().partition(|item| item["metadata"]["in_context"] != false);
+    for (index, item) in with_text.into_iter().enumerate() {
         write_match(&mut data, index + 1, item, max_lines);
+    }
+    if !places.is_empty() {
+        data.section("further places, best first, without their texts");
+    }
+    for item in places {
+        data.field("at", &location(item));
     }
     for (label, field) in [("summary", "summary"), ("answer of a model", "rawAnswer")] {
         let written: String = string(answer, field).chars().take(ANSWER).collect();
@@ -90,16 +98,22 @@ fn write_match(data: &mut Data, number: usize, item: &Value, max_lines: Option<u
     let neighbor = if metadata["neighborOfSpanHash"].is_string() { "neighbor" } else { "" };
     let head = [string(metadata, "kind"), string(metadata, "trust"), neighbor];
     data.item(&format!("{number}."), &head);
-    let mut location = string(item, "path").chars().take(limits::URL).collect::<String>();
-    location.push_str(&lines(metadata));
-    append(&mut location, " ", string(metadata, "parent_symbol"));
-    data.field("at", &location);
+    data.field("at", &location(item));
     data.field("commit", string(metadata, "source_ref"));
     let snippet: Vec<&str> = string(item, "snippet").lines().collect();
     let end = snippet.len().min(max_lines.unwrap_or(usize::MAX));
     let text = snippet[..end].join("\n");
     data.text(shorten(&text, max_lines.map_or(usize::MAX, |lines| lines * LINE_CHARS)));
     data.skipped(snippet.len() - end, "more lines");
+}
+
+/// Returns path, lines and enclosing definition of a match.
+fn location(item: &Value) -> String {
+    let metadata = &item["metadata"];
+    let mut location = string(item, "path").chars().take(limits::URL).collect::<String>();
+    location.push_str(&lines(metadata));
+    append(&mut location, " ", string(metadata, "parent_symbol"));
+    location
 }
 
 /// Renders an index run.
@@ -171,6 +185,18 @@ mod tests {
         }
         let text = matches(&answer(1, 400), 10);
         assert!(text.contains("\n| let total") && text.contains(" more lines)"), "{text}");
+    }
+
+    #[test]
+    fn matches_without_text_are_listed_as_places() {
+        let mut found = answer(3, 2);
+        for item in &mut found["matches"].as_array_mut().expect("the matches")[1..] {
+            item["snippet"] = json!("");
+            item["metadata"]["in_context"] = json!(false);
+        }
+        let text = matches(&found, 8_000);
+        let places = text.split_once("further places").expect("the places").1;
+        assert!(places.contains("at| src/orders_1.rs:1-2\nat| src/orders_2.rs:1-2\n"), "{text}");
     }
 
     #[test]

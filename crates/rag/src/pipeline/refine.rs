@@ -4,7 +4,7 @@ use mc_contract::operations::rag::{NeighborStrategy, RagModule};
 use tokio::time::{Instant, timeout_at};
 
 use super::Run;
-use crate::budget::pack;
+use crate::budget::{Packed, favor_best_file, pack};
 use crate::compress::compress;
 use crate::neighbors::{Expansion, arranged, expand};
 use crate::snippet::Snippet;
@@ -13,14 +13,17 @@ use crate::{model_rerank, rerank};
 
 impl Run<'_> {
     /// Returns the snippets of the response, in its order.
-    pub(super) async fn refine(&mut self, query: &str, found: Vec<Snippet>) -> Vec<Snippet> {
+    pub(super) async fn refine(&mut self, query: &str, found: Vec<Snippet>) -> Packed {
         let mut snippets = found;
         self.rank(query, &mut snippets).await;
         snippets.truncate(self.plan.top_k);
+        if self.plan.has(RagModule::ContextBudget) {
+            favor_best_file(&mut snippets);
+        }
         self.add_neighbors(&mut snippets).await;
         let mut packed = self.fit(snippets);
-        self.compress(query, &mut packed).await;
-        arranged(packed)
+        self.compress(query, &mut packed.context).await;
+        Packed { context: arranged(packed.context), ..packed }
     }
 
     async fn rank(&mut self, query: &str, snippets: &mut [Snippet]) {
@@ -76,8 +79,9 @@ impl Run<'_> {
         }
     }
 
-    /// Leaves out repeated lines, and what exceeds the limit of tokens if that module is on.
-    fn fit(&mut self, snippets: Vec<Snippet>) -> Vec<Snippet> {
+    /// Leaves out repeated lines, and the texts that exceed the limit of tokens if that module is
+    /// on.
+    fn fit(&mut self, snippets: Vec<Snippet>) -> Packed {
         let module = RagModule::ContextBudget;
         let is_on = self.plan.has(module);
         let max_tokens = if is_on { self.plan.max_context_tokens } else { usize::MAX };
@@ -89,7 +93,7 @@ impl Run<'_> {
         if is_on {
             self.journal.took(module.as_str(), started.elapsed());
         }
-        packed.snippets
+        packed
     }
 
     async fn compress(&mut self, query: &str, snippets: &mut [Snippet]) {

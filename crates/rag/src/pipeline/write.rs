@@ -4,6 +4,7 @@ use mc_contract::operations::rag::{RagModule, RagSearchResponse};
 use tokio::time::Instant;
 
 use super::{Labels, Run};
+use crate::budget::Packed;
 use crate::models::ModelFailure;
 use crate::multi_query::SubQuery;
 use crate::prompt::ContextState;
@@ -18,12 +19,13 @@ impl Run<'_> {
         mut self,
         query: &str,
         queries: &[SubQuery],
-        snippets: Vec<Snippet>,
+        found: Packed,
         weakness: Option<String>,
         labels: Labels,
     ) -> Result<RagSearchResponse, Error> {
-        let (summary, raw_answer) = self.write_texts(query, &snippets).await;
-        let state = match (snippets.is_empty(), &weakness) {
+        let Packed { context, places, .. } = found;
+        let (summary, raw_answer) = self.write_texts(query, &context).await;
+        let state = match (context.is_empty(), &weakness) {
             (true, _) if self.plan.allow_empty_context => ContextState::EmptyAllowed,
             (true, _) => ContextState::Empty,
             (false, Some(_)) => ContextState::Weak,
@@ -31,9 +33,9 @@ impl Run<'_> {
         };
         let augmented_prompt = match state {
             ContextState::Empty => String::new(),
-            _ => self.renderer.prompt(query, &snippets),
+            _ => self.renderer.prompt(query, &context),
         };
-        let context_tokens = self.renderer.total_tokens(&snippets);
+        let context_tokens = self.renderer.total_tokens(&context);
         let mixed = scope::is_mixed(&self.scopes).await?;
         let journal = self.journal.finish();
         Ok(RagSearchResponse {
@@ -41,7 +43,7 @@ impl Run<'_> {
             repo_name: labels.name,
             augmented_prompt,
             instructions: state.instructions().to_owned(),
-            context_missing: snippets.is_empty(),
+            context_missing: context.is_empty(),
             no_results: weakness.is_some(),
             mixed,
             no_results_reason: weakness,
@@ -51,7 +53,11 @@ impl Run<'_> {
             raw_answer,
             context_tokens,
             timings: journal.timings,
-            matches: snippets.into_iter().map(|snippet| rag_match(snippet, queries)).collect(),
+            matches: context
+                .into_iter()
+                .chain(places)
+                .map(|snippet| rag_match(snippet, queries))
+                .collect(),
         })
     }
 

@@ -55,5 +55,6 @@ pub(crate) fn code(
         neighbor_of: None,
         is_shortened: false,
         tokens: 0,
+        in_context: true,
     }
 }

@@ -156,7 +156,7 @@ async fn newest_run_that_ended_decides_whether_a_repository_is_ready() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn full_list_of_a_project_is_a_warning() {
+async fn large_repository_hides_none_of_a_small_one() {
     let fixture = Fixture::empty().await;
     let texts = (0..12).map(|number| {
         let code = format!(
@@ -168,19 +168,26 @@ async fn full_list_of_a_project_is_a_warning() {
     let texts: Vec<_> = texts.collect();
     let large: Vec<_> = texts.iter().map(|(path, code)| (path.as_str(), code.clone())).collect();
     fixture.index("large", &large).await;
-    fixture.index("small", &[("src/zone.rs", "pub fn zone() -> u64 {\n    1\n}\n".into())]).await;
-    let fields = |top: usize| {
-        json!({
-            "rawQuery": "the reminder delay of a basket", "repoOwner": "local",
-            "repoName": "small", "topKPerQuery": top,
-        })
-    };
-    let expected = "some of repo:local/small may be missing";
-    let full = fixture.search(fields(1)).await;
-    assert!(warned(&full, expected), "{:?}", full.warnings);
-    let whole = fixture.search(fields(100)).await;
-    assert!(!warned(&whole, expected), "{:?}", whole.warnings);
-    // All repositories are searched at once, and each result has its own.
+    let zone = "/// Zone of a basket.\npub fn zone() -> u64 {\n    1\n}\n";
+    fixture.index("small", &[("src/zone.rs", zone.into())]).await;
+    fixture.add_document("guide", "The reminder delay of a basket is that of its zone.").await;
+    let question = "the reminder delay of a basket";
+    let fields = json!({
+        "rawQuery": question, "repoOwner": "local", "repoName": "small", "topKPerQuery": 1,
+        "multiQuery": {"enabled": false},
+    });
+    let found = fixture.search(fields).await;
+    assert_eq!(paths(&found), ["src/zone.rs"]);
+    assert!(!warned(&found, "may be missing"), "{:?}", found.warnings);
+    // All repositories are searched at once, and a full list may hide matches.
+    let expected = "some of repo:local/small, repo:local/large may be missing";
+    let fields = |top: usize| json!({"rawQuery": question, "topKPerQuery": top});
+    for (top, is_full) in [(1, true), (100, false)] {
+        let response = search_global(&[fixture.context()], &settings(), &global(fields(top))).await;
+        let warnings = response.unwrap().warnings;
+        let is_warned = warnings.iter().any(|warning| warning.contains(expected));
+        assert_eq!(is_warned, is_full, "{warnings:?}");
+    }
     let request = global(json!({"rawQuery": "reminder_delay_3 zone", "neighborStrategy": "OFF"}));
     let contexts = [fixture.context()];
     let response = search_global(&contexts, &settings(), &request).await.unwrap();

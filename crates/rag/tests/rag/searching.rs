@@ -93,12 +93,22 @@ async fn context_stays_within_its_limit() {
     let response = fixture.search(fields).await;
     assert!(has(&response, "post.context-budget"));
     assert!((1..=200).contains(&response.context_tokens), "{}", response.context_tokens);
+    let places = response.matches.iter().skip_while(|found| found.metadata.in_context);
+    let places: Vec<_> = places.collect();
+    assert!(!places.is_empty(), "{response:?}");
+    for place in places {
+        assert!(!place.metadata.in_context && place.snippet.is_empty(), "{place:?}");
+        let lines = (place.metadata.line_start, place.metadata.line_end);
+        let head = format!("{}:{}-{}", place.path, lines.0, lines.1);
+        assert!(!response.augmented_prompt.contains(&head), "{}", response.augmented_prompt);
+    }
     let fields = json!({
         "rawQuery": QUESTION, "maxContextTokens": 200, "disabledModules": ["post.context-budget"],
     });
     let response = fixture.search(fields).await;
     assert!(!has(&response, "post.context-budget"));
     assert!(response.context_tokens > 200, "{}", response.context_tokens);
+    assert!(response.matches.iter().all(|found| found.metadata.in_context));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -148,6 +158,12 @@ async fn filters_restrict_the_matches() {
     assert!(!paths(&response).is_empty(), "{response:?}");
     assert!(paths(&response).iter().all(|path| *path == "README.md"), "{response:?}");
     assert!(response.warnings.iter().any(|warning| warning.starts_with("filters.languages")));
+    for (tags, expected) in [(&["test"][..], "tests/"), (&["src", "vendor"], "src/")] {
+        let fields = json!({"rawQuery": "retry_payment", "filters": {"tags": tags}});
+        let response = fixture.search(fields).await;
+        assert!(!paths(&response).is_empty());
+        assert!(paths(&response).iter().all(|path| path.starts_with(expected)), "{response:?}");
+    }
     let fields = json!({"rawQuery": "retry_payment", "filters": {"pathGlob": "["}});
     let error = crate::fixture::search(&fixture.context(), fields).await.unwrap_err();
     assert_eq!(mc_domain::Classified::field(&error).as_deref(), Some("filters.pathGlob"));

@@ -1,6 +1,6 @@
 //! Fixtures for the tests of the keyword index.
 
-use mc_domain::{PassageId, ProjectId, RecordKind, SourceKind, UserId};
+use mc_domain::{PassageId, ProjectId, RecordKind, RepositoryId, SourceKind, UserId};
 use mc_store::passages::IndexedPassage;
 use tantivy::{Index, IndexWriter, Searcher};
 
@@ -19,6 +19,7 @@ pub(crate) fn full(project: ProjectId) -> IndexedPassage {
         symbols: vec!["Payroll::Run#total".to_owned()],
         scope: vec!["wages".to_owned(), "taxes".to_owned()],
         tags: vec!["billing".to_owned(), "money".to_owned()],
+        repository: Some(RepositoryId::generate()),
         language: "ruby".to_owned(),
         author: "ann".to_owned(),
         context: "about the run of May".to_owned(),

@@ -20,7 +20,7 @@ use crate::names;
 pub use term_list::register as register_tokenizer;
 
 /// Version of the schema, the analyzer and the lookup spellings. Other versions are rebuilt.
-pub const FORMAT: u32 = 7;
+pub const FORMAT: u32 = 8;
 
 /// Fields of the keyword index.
 #[derive(Debug, Clone, Copy)]
@@ -44,6 +44,8 @@ pub struct Fields {
     pub scope: Field,
     /// Free labels.
     pub tags: Field,
+    /// Repository of the code, the document or the commit.
+    pub repository: Field,
     /// Language of the code or text.
     pub language: Field,
     /// Unmodified location, for globs.
@@ -80,6 +82,7 @@ pub fn schema() -> (Schema, Fields) {
         record_kind: builder.add_text_field("record_kind", exact()),
         scope: builder.add_text_field("scope", exact()),
         tags: builder.add_text_field("tags", exact()),
+        repository: builder.add_text_field("repository", exact()),
         language: builder.add_text_field("language", exact()),
         location: builder.add_text_field("place", exact()),
         path_key: builder.add_text_field("path_key", exact()),
@@ -212,6 +215,9 @@ impl Fields {
         let mut add = |field: Field, value: &str| document.add_text(field, scope.prefixed(value));
         let corpus = Corpus::of_source(passage.source);
         add(self.project, corpus.marker());
+        if let Some(repository) = passage.repository {
+            add(self.repository, &repository.to_string());
+        }
         if corpus == Corpus::Changes {
             add(self.source, passage.source.as_str());
             let text = analyze(&passage.text);

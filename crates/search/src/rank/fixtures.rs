@@ -23,6 +23,7 @@ pub(super) fn doc(text: &str) -> Candidate {
         symbols: Vec::new(),
         scope: Vec::new(),
         tags: Vec::new(),
+        repository: None,
         language: String::new(),
         author: String::new(),
         context: String::new(),

@@ -135,12 +135,12 @@ pub async fn insert(tx: &mut Tx, repository: &Repository, commits: &[NewCommit])
     .await?;
     let stored: HashMap<String, Uuid> = stored.into_iter().map(|row| (row.sha, row.id)).collect();
     let new = commits.iter().filter_map(|commit| Some((*stored.get(&commit.sha)?, commit)));
-    insert_passages(tx, repository.project_id, &new.collect::<Vec<_>>()).await
+    insert_passages(tx, repository, &new.collect::<Vec<_>>()).await
 }
 
 async fn insert_passages(
     tx: &mut Tx,
-    project: ProjectId,
+    repository: &Repository,
     commits: &[(Uuid, &NewCommit)],
 ) -> Result<u64> {
     let ids: Vec<Uuid> = commits.iter().map(|_| PassageId::generate().0).collect();
@@ -157,16 +157,18 @@ async fn insert_passages(
     let hashes: Vec<Vec<u8>> = commits.iter().map(hash).collect();
     let inserted = tx
         .count_changed(sqlx::query!(
-            "insert into passages (id, project_id, commit_id, title, text, content_hash)
-         select p.id, $1, p.commit_id, p.title, p.text, p.content_hash
+            "insert into passages (id, project_id, commit_id, title, text, content_hash,
+             repository_id)
+         select p.id, $1, p.commit_id, p.title, p.text, p.content_hash, $7
          from unnest($2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::bytea[])
              as p (id, commit_id, title, text, content_hash)",
-            project.0,
+            repository.project_id.0,
             &ids,
             &of,
             &titles as &[&str],
             &texts as &[&str],
-            &hashes
+            &hashes,
+            repository.id.0
         ))
         .await?;
     tx.run(sqlx::query!(
@@ -296,7 +298,7 @@ pub async fn touched(
 }
 
 /// Returns one or more passages for each file: those among `found`, or else its first one that
-/// defines a symbol. Files outside the filter's languages and paths have none.
+/// defines a symbol. Files outside the filter's repositories, languages, paths and tags have none.
 pub async fn representatives(
     store: &Store,
     filter: &PassageFilter,
@@ -309,7 +311,8 @@ pub async fn representatives(
                select f.id from files f
                where f.id = any($1) and f.project_id = $2
                    and (cardinality($4::text[]) = 0 or f.language = any($4))
-                   and ($5::text is null or f.path ~ $5)),
+                   and ($5::text is null or f.path ~ $5)
+                   and (cardinality($6::uuid[]) = 0 or f.repository_id = any($6))),
            among as (
                select p.file_id, p.id from passages p
                where p.id = any($3) and p.file_id in (select id from wanted))
@@ -317,14 +320,18 @@ pub async fn representatives(
            union all
            select w.id, first.id
            from wanted w, lateral (
-               select p.id from passages p where p.file_id = w.id and p.project_id = $2
+               select p.id from passages p
+               where p.file_id = w.id and p.project_id = $2
+                   and (cardinality($7::text[]) = 0 or p.tags && $7)
                order by cardinality(p.symbols) = 0, p.ordinal limit 1) as first
            where w.id not in (select file_id from among)"#,
         &uuids(files),
         filter.project.0,
         &uuids(found),
         &filter.languages,
-        regex
+        regex,
+        &uuids(&filter.repositories),
+        &filter.tags
     )
     .fetch_all(&mut *store.read().await?)
     .await?;

@@ -5,7 +5,7 @@ mod new;
 mod view;
 mod write;
 
-use mc_domain::{PassageId, ProjectId, RecordKind, SourceKind, UserId};
+use mc_domain::{PassageId, ProjectId, RecordKind, RepositoryId, SourceKind, UserId};
 
 use crate::error::word;
 use crate::row::{read, uuids};
@@ -29,6 +29,8 @@ pub struct PassageFilter {
     pub scope: Vec<String>,
     /// At least one of these tags.
     pub tags: Vec<String>,
+    /// Repositories of the code, documents and commits; all else is excluded if there is one.
+    pub repositories: Vec<RepositoryId>,
     /// Languages as the indexer names them (`rust`, `ruby`).
     pub languages: Vec<String>,
     /// Regular expression that matches the whole location, in the syntax common to PostgreSQL's `~`
@@ -45,6 +47,7 @@ impl PassageFilter {
             record_kinds: Vec::new(),
             scope: Vec::new(),
             tags: Vec::new(),
+            repositories: Vec::new(),
             languages: Vec::new(),
             path_regex: None,
         }
@@ -68,6 +71,7 @@ impl PassageFilter {
         self.record_kinds.is_empty()
             && self.scope.is_empty()
             && self.tags.is_empty()
+            && self.repositories.is_empty()
             && self.languages.is_empty()
             && self.path_regex.is_none()
     }
@@ -77,8 +81,7 @@ impl PassageFilter {
 pub async fn indexed(store: &Store, ids: &[PassageId]) -> Result<Vec<IndexedPassage>> {
     let rows = sqlx::query!(
         r#"select id, project_id, private_to, source_kind as "source_kind!", record_kind, title,
-               location, symbols,
-                  scope, tags, language, author, context, text
+               location, symbols, scope, tags, repository_id, language, author, context, text
            from passages where id = any($1)"#,
         &uuids(ids)
     )
@@ -86,8 +89,8 @@ pub async fn indexed(store: &Store, ids: &[PassageId]) -> Result<Vec<IndexedPass
     .await?;
     read!(each r in rows => IndexedPassage {
         id: r.id.into(), project: r.project_id.into(), private_to: r.private_to.map(UserId),
-        source: word(&r.source_kind)?, record_kind, title, location, symbols, scope, tags, language,
-        author, context, text
+        source: word(&r.source_kind)?, record_kind, title, location, symbols, scope, tags,
+        repository: r.repository_id.map(RepositoryId), language, author, context, text
     })
 }
 

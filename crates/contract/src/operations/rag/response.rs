@@ -33,7 +33,8 @@ use utoipa::ToSchema;
             "source_ref": "0f1e2d3c4b5a69788796a5b4c3d2e1f001122334",
             "trust": "imported",
             "generatedBySubQuery": ["Where is the delay of the cart trigger computed?"],
-            "is_shortened": false
+            "is_shortened": false,
+            "in_context": true
         }
     }],
     "augmentedPrompt": "Question: Where is the delay of the cart trigger computed?",
@@ -51,7 +52,7 @@ pub struct RagSearchResponse {
     pub repo_owner: String,
     /// Name of the searched repository, or the label of a global search.
     pub repo_name: String,
-    /// Best first. Code around a match follows it.
+    /// Best first. Code around a match follows it, and matches without text come last.
     pub matches: Vec<RagMatch>,
     /// A prompt with the question and the matches, which are delimited as data. Empty if nothing
     /// was found and `allowEmptyContext` is false.
@@ -86,7 +87,7 @@ pub struct RagSearchResponse {
 pub struct RagMatch {
     /// Path of the file within its repository.
     pub path: String,
-    /// Text, with secrets and personal data masked.
+    /// Text, with secrets and personal data masked. Empty if it does not fit into the context.
     pub snippet: String,
     /// Rank score from 0 to 1, comparable within one response.
     pub score: f64,
@@ -136,6 +137,9 @@ pub struct RagMatchMetadata {
     pub neighbor_of_span_hash: Option<String>,
     /// Whether lines were left out to fit the context, or by a chat model.
     pub is_shortened: bool,
+    /// Whether the text is in `augmentedPrompt`. A match beyond `maxContextTokens` is a place to
+    /// read: its `snippet` is empty.
+    pub in_context: bool,
 }
 
 /// Kind of a file.

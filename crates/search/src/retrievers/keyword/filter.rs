@@ -20,12 +20,14 @@ pub(super) fn clauses(
     fields: &Fields,
 ) -> Result<Vec<Clause>, TantivyError> {
     let sources: Vec<&str> = filter.sources.iter().map(|source| source.as_str()).collect();
+    let repositories: Vec<String> = filter.repositories.iter().map(ToString::to_string).collect();
     let kinds: Vec<&str> = filter.record_kinds.iter().map(|kind| kind.as_str()).collect();
     let sets = [
         (fields.source, sources),
         (fields.record_kind, kinds),
         (fields.scope, strs(&filter.scope)),
         (fields.tags, strs(&filter.tags)),
+        (fields.repository, strs(&repositories)),
         (fields.language, strs(&filter.languages)),
     ];
     let mut clauses: Vec<Clause> = sets

@@ -18,7 +18,9 @@ struct Twins {
 impl Twins {
     fn new() -> Self {
         let [ours, theirs] = [full(ProjectId::generate()), full(ProjectId::generate())];
-        let theirs = IndexedPassage { private_to: ours.private_to, ..theirs };
+        // Equal in all that a filter compares.
+        let theirs =
+            IndexedPassage { private_to: ours.private_to, repository: ours.repository, ..theirs };
         let (searcher, fields) = index_of(&[theirs, ours.clone()]);
         Self { searcher, fields, ours }
     }
@@ -72,6 +74,10 @@ fn a_filter_matches_only_its_own_project() {
         PassageFilter { scope: strings(&["taxes", "wages", "x"]), ..project.clone() },
         PassageFilter { tags: strings(&["billing"]), ..project.clone() },
         PassageFilter { tags: strings(&["billing", "money"]), ..project.clone() },
+        PassageFilter {
+            repositories: twins.ours.repository.into_iter().collect(),
+            ..project.clone()
+        },
         PassageFilter { languages: strings(&["ruby"]), ..project.clone() },
         PassageFilter { languages: strings(&["go", "ruby"]), ..project.clone() },
         PassageFilter { path_regex: path("**/payroll/**"), ..project.clone() },

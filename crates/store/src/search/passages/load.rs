@@ -1,7 +1,7 @@
 //! Loads of passages with the data of their source.
 
 use chrono::{DateTime, Utc};
-use mc_domain::{DialogId, PassageId, ProjectId, UserId};
+use mc_domain::{DialogId, PassageId, ProjectId, RepositoryId, UserId};
 use serde_json::Value;
 use uuid::Uuid;
 
@@ -40,7 +40,7 @@ pub async fn load(store: &Store, project: ProjectId, ids: &[PassageId]) -> Resul
                    where s.record_id = r.id and s.version = r.version
                    order by s.id limit 1) as "record_source?",
                   c.file_id as "file_id?", c.trust as "code_trust?",
-                      c.repository_id as "repository_id?",
+                      p.repository_id,
                   c.chunk_index as "chunk_index?", c.line_start as "line_start?",
                   c.line_end as "line_end?", c.overlap_lines as "overlap_lines?",
                   c.chunk_hash as "chunk_hash?", c.span_hash as "span_hash?",
@@ -140,7 +140,8 @@ impl Row {
         let indexed = read!(self => IndexedPassage {
             id: self.id.into(), project: self.project_id.into(),
             private_to: self.private_to.map(UserId), source: word(&self.source_kind)?, record_kind,
-            title, location: self.place, symbols, scope, tags, language, author, context, text
+            title, location: self.place, symbols, scope, tags,
+            repository: self.repository_id.map(RepositoryId), language, author, context, text
         })?;
         let (dialog, updated_at) = (self.dialog_id.map(DialogId), self.updated_at);
         Ok(Passage { indexed, updated_at, record, code, doc, dialog, commit })

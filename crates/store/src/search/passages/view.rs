@@ -31,6 +31,8 @@ pub struct IndexedPassage {
     pub scope: Vec<String>,
     /// Free labels.
     pub tags: Vec<String>,
+    /// Repository of the code, the document or the commit.
+    pub repository: Option<RepositoryId>,
     /// Language of the code or text; may be empty.
     pub language: String,
     /// Author; may be empty.
@@ -98,6 +100,7 @@ impl Passage {
                 symbols: Vec::new(),
                 scope: record.scope,
                 tags: record.tags,
+                repository: None,
                 language: String::new(),
                 author: String::new(),
                 context: String::new(),

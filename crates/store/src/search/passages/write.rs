@@ -23,7 +23,7 @@ pub enum PassageSource {
     File(FileId),
 }
 
-/// Replaces the passages of a source. Those with the same text, location and names stay, with their
+/// Replaces the passages of a source. Those with the same text and location stay, with their
 /// vectors; the others are deleted or inserted. Returns the ids in the given order, and how many
 /// stayed.
 pub async fn replace(
@@ -42,8 +42,10 @@ pub async fn replace(
         let ordinal = i32::try_from(ordinal).unwrap_or(i32::MAX);
         let hash = content_hash(passage);
         if let Some(old) = take_same(&mut existing, &hash, passage) {
-            if old.ordinal != ordinal || old.line_start.zip(old.line_end) != passage.lines {
-                move_to(tx, old.id, ordinal, passage.lines).await?;
+            let is_in_place =
+                old.ordinal == ordinal && old.line_start.zip(old.line_end) == passage.lines;
+            if !(is_in_place && old.has_names_of(passage)) {
+                update(tx, old.id, ordinal, passage).await?;
             }
             ids.push(old.id);
         } else {
@@ -63,31 +65,28 @@ pub async fn replace(
 /// Existing passages by the hash of their text, in their order.
 type PassagesByHash = HashMap<Vec<u8>, VecDeque<Existing>>;
 
-/// Removes and returns the first existing passage with the same content.
+/// Removes and returns the first existing passage with the same text, if possible one with the same
+/// names.
 fn take_same(existing: &mut PassagesByHash, hash: &[u8], passage: &NewPassage) -> Option<Existing> {
     let same_text = existing.get_mut(hash)?;
-    let same = same_text.iter().position(|old| {
-        old.symbols == passage.symbols
-            && old.scope == passage.scope
-            && old.tags == passage.tags
-            && old.author == passage.author.as_str()
-    })?;
-    same_text.remove(same)
+    let same = same_text.iter().position(|old| old.has_names_of(passage));
+    same_text.remove(same.unwrap_or(0))
 }
 
-/// Updates the position of a passage in its source.
-async fn move_to(
-    tx: &mut Tx,
-    id: PassageId,
-    ordinal: i32,
-    lines: Option<(i32, i32)>,
-) -> Result<()> {
+/// Updates the position of a passage in its source, and what its vector does not depend on.
+async fn update(tx: &mut Tx, id: PassageId, ordinal: i32, passage: &NewPassage) -> Result<()> {
     tx.run(sqlx::query!(
-        "update passages set ordinal = $2, line_start = $3, line_end = $4 where id = $1",
+        "update passages set ordinal = $2, line_start = $3, line_end = $4, symbols = $5, scope = $6,
+             tags = $7, author = $8
+         where id = $1",
         id.0,
         ordinal,
-        lines.map(|lines| lines.0),
-        lines.map(|lines| lines.1)
+        passage.lines.map(|lines| lines.0),
+        passage.lines.map(|lines| lines.1),
+        &passage.symbols,
+        &passage.scope,
+        &passage.tags,
+        passage.author.as_str()
     ))
     .await
 }
@@ -162,6 +161,16 @@ struct Existing {
     author: String,
 }
 
+impl Existing {
+    /// Whether a passage with the same text has the same names, labels and author.
+    fn has_names_of(&self, passage: &NewPassage) -> bool {
+        self.symbols == passage.symbols
+            && self.scope == passage.scope
+            && self.tags == passage.tags
+            && self.author == passage.author.as_str()
+    }
+}
+
 async fn of_source(tx: &mut Tx, source: PassageSource) -> Result<Vec<Existing>> {
     let (record, dialog, doc, file) = columns(source);
     let rows = sqlx::query_as!(
@@ -194,9 +203,9 @@ async fn insert(
     tx.run(sqlx::query!(
         "insert into passages (id, project_id, record_id, dialog_id, doc_id, file_id, ordinal,
              record_kind, title, location, symbols, scope, tags, language, author, context, text,
-             content_hash, line_start, line_end, private_to)
+             content_hash, line_start, line_end, private_to, repository_id)
          values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18,
-             $19, $20, $21)",
+             $19, $20, $21, mc.repository_of($5, $6))",
         id.0,
         project.0,
         record,

@@ -90,7 +90,8 @@ pub async fn nearest_in(
         .bind(&filter.scope)
         .bind(&filter.tags)
         .bind(&filter.languages)
-        .bind(filter.path_regex.as_deref().map(|regex| format!("^(?:{regex})$")));
+        .bind(filter.path_regex.as_deref().map(|regex| format!("^(?:{regex})$")))
+        .bind(uuids(&filter.repositories));
     let planning = match placement {
         VectorPlacement::Hnsw | VectorPlacement::HnswOfMany => Planning::Hnsw,
         VectorPlacement::Flat if filter.is_plain() => Planning::Once,
@@ -188,7 +189,8 @@ fn plain(model: &Model, restriction: &str, placement: VectorPlacement) -> String
     let all = format!(
         "from embeddings e
          where {restriction} and $5::text[] is not null and $6::text[] is not null
-           and $7::text[] is not null and $8::text[] is not null and $9::text is null"
+           and $7::text[] is not null and $8::text[] is not null and $9::text is null
+           and $10::uuid[] is not null"
     );
     match placement {
         // All vectors, including those that move into the index meanwhile.
@@ -203,7 +205,8 @@ fn filtered(model: &Model, restriction: &str, placement: VectorPlacement) -> (St
          and (cardinality($6::text[]) = 0 or p.scope && $6)
          and (cardinality($7::text[]) = 0 or p.tags && $7)
          and (cardinality($8::text[]) = 0 or p.language = any($8))
-         and ($9::text is null or p.location ~ $9)";
+         and ($9::text is null or p.location ~ $9)
+         and (cardinality($10::uuid[]) = 0 or p.repository_id = any($10))";
     let passing = format!(
         "select p.id from passages p
          where p.project_id = $1 and p.source_kind = any($4) and {passes}"

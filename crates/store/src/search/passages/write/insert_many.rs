@@ -67,9 +67,10 @@ pub(super) async fn insert_many(
         tx.run(sqlx::query!(
             "insert into passages (id, project_id, record_id, dialog_id, doc_id, file_id, ordinal,
                  record_kind, title, location, symbols, scope, tags, language, author, context,
-                 text, content_hash, line_start, line_end)
+                 text, content_hash, line_start, line_end, repository_id)
              select id, $1, $2, $3, $4, $5, ordinal, record_kind, title, location, symbols, scope,
-                 tags, language, author, context, text, content_hash, line_start, line_end
+                 tags, language, author, context, text, content_hash, line_start, line_end,
+                 (select mc.repository_of($4, $5))
              from jsonb_to_recordset($6) as new (
                  id uuid, ordinal int, record_kind text, title text, location text,
                  symbols text[], scope text[], tags text[], language text, author text,
