@@ -62,9 +62,13 @@ const fn sealed(name: &'static str, rounds: &'static [&'static [Question]]) -> D
     Dialog { name, sealed: true, rounds }
 }
 
+/// The tool that starts a task when its questions are answered.
+pub const BEFORE_A_TASK: &str = "test_tool_with_task";
+
 /// The tools.
 pub const TOOLS: &[Dialog] = &[
     open("test_input_required_result_elicitation", &[&[NAME]]),
+    open(BEFORE_A_TASK, &[&[NAME]]),
     open("test_input_required_result_sampling", &[&[CAPITAL]]),
     open("test_input_required_result_list_roots", &[&[ROOTS]]),
     open("test_input_required_result_capabilities", &[&[NAME, CAPITAL]]),

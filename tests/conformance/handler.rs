@@ -1,29 +1,32 @@
 //! The fixtures as one server.
 
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams, CompleteResult,
-    CompletionInfo, ContentBlock, GetPromptRequestParams, GetPromptResponse, Implementation,
-    ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
-    PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities,
-    ServerConfig, SetLevelRequestParams, SubscribeRequestParams, SubscriptionFilter, Tool,
-    UnsubscribeRequestParams,
+    CallToolRequestParams, CallToolResponse, CallToolResult, CancelTaskParams,
+    CompleteRequestParams, CompleteResult, CompletionInfo, ContentBlock, GetPromptRequestParams,
+    GetPromptResponse, GetTaskParams, GetTaskResult, Implementation, ListPromptsResult,
+    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
+    ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig,
+    SetLevelRequestParams, SubscribeRequestParams, SubscriptionFilter, Tool,
+    UnsubscribeRequestParams, UpdateTaskParams,
 };
 use rmcp::service::{RequestContext, RoleServer, SubscriptionContext};
+use rmcp::task_manager::TaskManager;
 use rmcp::{ErrorData, ServerHandler};
 
 use crate::changes::Changes;
 use crate::dialogs::{self, Next};
-use crate::{prompts, resources, tools};
+use crate::{jobs, prompts, resources, tools};
 
 /// Every tool, resource and prompt that the suite calls by name.
 #[derive(Clone)]
 pub struct Fixtures {
     changes: Changes,
+    tasks: TaskManager,
 }
 
 impl Fixtures {
     pub fn new() -> Self {
-        Self { changes: Changes::new() }
+        Self { changes: Changes::new(), tasks: TaskManager::new() }
     }
 }
 
@@ -41,6 +44,7 @@ impl ServerHandler for Fixtures {
             .enable_resources_subscribe()
             .enable_tools()
             .enable_tool_list_changed()
+            .enable_tasks()
             .build();
         ServerConfig::new(capabilities).with_server_info(Implementation::new(
             "conformance-fixtures",
@@ -61,6 +65,11 @@ impl ServerHandler for Fixtures {
         request: CallToolRequestParams,
         context: Context,
     ) -> Result<CallToolResponse, ErrorData> {
+        if jobs::TOOLS.contains(&&*request.name) {
+            let capabilities = context.client_capabilities().unwrap_or_default();
+            let arguments = request.arguments.unwrap_or_default();
+            return jobs::call(&request.name, arguments, &self.tasks, &capabilities).await;
+        }
         let dialog = dialogs::TOOLS.iter().find(|dialog| dialog.name == request.name);
         let Some(dialog) = dialog else {
             let arguments = request.arguments.unwrap_or_default();
@@ -71,8 +80,27 @@ impl ServerHandler for Fixtures {
         let (answers, state) = (request.input_responses, request.request_state);
         Ok(match dialog.next(answers.as_ref(), state.as_deref(), &capabilities)? {
             Next::Ask(questions) => questions.into(),
+            Next::Done(words) if dialog.name == dialogs::BEFORE_A_TASK => {
+                jobs::start_with_text(&self.tasks, words)
+            }
             Next::Done(words) => CallToolResult::success(vec![ContentBlock::text(words)]).into(),
         })
+    }
+
+    async fn get_task(
+        &self,
+        request: GetTaskParams,
+        _: Context,
+    ) -> Result<GetTaskResult, ErrorData> {
+        self.tasks.get_task(&request.task_id).map(GetTaskResult::new)
+    }
+
+    async fn update_task(&self, request: UpdateTaskParams, _: Context) -> Result<(), ErrorData> {
+        self.tasks.update_task(&request.task_id, request.input_responses)
+    }
+
+    async fn cancel_task(&self, request: CancelTaskParams, _: Context) -> Result<(), ErrorData> {
+        self.tasks.cancel_task(&request.task_id)
     }
 
     async fn list_prompts(&self, _: Page, _: Context) -> Result<ListPromptsResult, ErrorData> {

@@ -10,6 +10,7 @@
 mod changes;
 mod dialogs;
 mod handler;
+mod jobs;
 mod legacy;
 mod prompts;
 mod resources;

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use crate::changes::{Changes, Versions};
 use crate::dialogs;
+use crate::jobs;
 use crate::legacy;
 use crate::samples::{PNG, WAV};
 
@@ -34,11 +35,13 @@ pub fn listed(versions: Versions) -> Vec<Tool> {
     let plain = WITHOUT_ARGUMENTS.iter().copied().chain(dialogs);
     let mut tools: Vec<Tool> = plain.map(|name| tool(name, &json!({"type": "object"}))).collect();
     tools.extend([
+        tool("greet", &one_string("name")),
         tool("test_sampling", &one_string("prompt")),
         tool("test_elicitation", &one_string("message")),
         tool("test_mirrored_header", &mirrored()),
         tool("json_schema_2020_12_tool", &vocabulary()),
     ]);
+    tools.extend(jobs::TOOLS.iter().map(|name| tool(name, &jobs::schema(name))));
     if versions.tools % 2 == 1 {
         tools.push(tool("test_changing_tool", &json!({"type": "object"})));
     }
@@ -95,6 +98,10 @@ pub async fn call(
         return Ok(result);
     }
     match name {
+        "greet" => {
+            let name = arguments.get("name").and_then(Value::as_str).unwrap_or_default();
+            return Ok(CallToolResult::success(vec![text(&format!("Hello, {name}!"))]));
+        }
         "test_error_handling" => {
             let text = "This tool intentionally returns an error for testing";
             return Ok(CallToolResult::error(vec![ContentBlock::text(text)]));

@@ -9,7 +9,7 @@ use rustix::process::geteuid;
 use serde_json::{Value, json};
 
 use crate::cache::cache;
-use crate::harness::{Service, binary};
+use crate::harness::{Service, binary, direct_client};
 use crate::mcp::script;
 use crate::repository;
 
@@ -264,8 +264,10 @@ async fn long_command_is_followed_and_cancelled() {
     // A process that ignores SIGTERM, and one that is no child of the shell.
     let command = "trap '' TERM; (setsid sleep 600 &); echo begun; while :; do sleep 1; done";
     let request = json!({"command": command, "timeout_seconds": 600});
-    let (status, running) =
-        service.try_post(&format!("{path}/commands"), &request).await.expect("a reply");
+    let (status, running) = service
+        .try_post(&format!("{path}/commands?wait_seconds=2"), &request)
+        .await
+        .expect("a reply");
     assert_eq!((status, &running["state"]), (202, &json!("running")), "{running}");
     assert_eq!(running["stdout_bytes"], 6, "{running}");
     let edit = json!({"subcommand": "create", "path": "x.txt", "content": "x"});
@@ -286,4 +288,104 @@ async fn long_command_is_followed_and_cancelled() {
         .await
         .expect("a reply");
     assert_eq!(status, 404, "{said}");
+}
+
+/// A request of the revision without sessions, from a client that declares tasks or does not.
+async fn mcp(service: &Service, has_tasks: bool, method: &str, params: Value) -> Value {
+    let extensions =
+        if has_tasks { json!({"io.modelcontextprotocol/tasks": {}}) } else { json!({}) };
+    let name = params.get("name").or(params.get("taskId")).and_then(Value::as_str);
+    let name = name.unwrap_or_default().to_owned();
+    let mut params = params;
+    params["_meta"] = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": {"name": "tests", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {"extensions": extensions},
+    });
+    let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
+    let request = direct_client().post(format!("{}/mcp", service.url)).bearer_auth(service.token());
+    let request = request
+        .header("accept", "application/json, text/event-stream")
+        .header("mcp-protocol-version", "2026-07-28")
+        .header("mcp-method", method)
+        .header("mcp-name", name)
+        .header("x-memory-copilot-project", "shop");
+    let text = request.json(&body).send().await.expect("a response").text().await.expect("a text");
+    let events = text.lines().filter_map(|line| line.strip_prefix("data:"));
+    let message = events.map(str::trim).rfind(|data| data.starts_with('{')).unwrap_or(&text);
+    serde_json::from_str(message).unwrap_or_else(|_| panic!("no message: {text}"))
+}
+
+/// Waits until a task has ended.
+async fn ended_task(service: &Service, id: &Value) -> Value {
+    let mut task = Value::Null;
+    for _ in 0..600 {
+        task = mcp(service, true, "tasks/get", json!({"taskId": id})).await["result"].take();
+        if task["status"] != "working" {
+            break;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+    }
+    task
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn long_calls_are_tasks_of_clients_that_declare_them() {
+    let mut service = Service::prepared();
+    service.write_config("server: {mcp_toolsets: [rag, files]}\n");
+    service.launch().await;
+    service.project("shop").await;
+    let directory = tempfile::tempdir().expect("a directory");
+    let shop = repository::cart_sessions(directory.path());
+    let call = |name: &str, arguments: Value| json!({"name": name, "arguments": arguments});
+    let fetch = call("github_repository_fetch", json!({"location": shop}));
+
+    let plain = mcp(&service, false, "tools/call", fetch.clone()).await;
+    assert_eq!(plain["result"]["resultType"], "complete", "{plain}");
+    let created = mcp(&service, true, "tools/call", fetch).await["result"].take();
+    assert_eq!((&created["resultType"], &created["status"]), (&json!("task"), &json!("working")));
+    let task = ended_task(&service, &created["taskId"]).await;
+    assert_eq!((&task["resultType"], &task["status"]), (&json!("complete"), &json!("completed")));
+    let workspace = task["result"]["structuredContent"]["workspaceId"].clone();
+    assert!(workspace.is_string() && task["result"]["isError"] != true, "{task}");
+    let failing = json!({"location": shop, "name": "other", "owner": "acme", "ref": "no-branch"});
+    let failing = call("github_repository_fetch", failing);
+    let created = mcp(&service, true, "tools/call", failing).await["result"].take();
+    let failed = ended_task(&service, &created["taskId"]).await;
+    assert_eq!(
+        (&failed["status"], &failed["result"]["isError"]),
+        (&json!("completed"), &json!(true))
+    );
+    assert!(failed["result"].to_string().contains("no-branch"), "{failed}");
+
+    let navigator = |arguments: Value| call("navigator", arguments);
+    let locked = json!({"workspaceId": workspace, "subcommand": "lock_cwd"});
+    let locked = mcp(&service, true, "tools/call", navigator(locked)).await;
+    let handle = locked["result"]["structuredContent"]["handle"].clone();
+    let run = |command: &str| call("bash", json!({"handle": handle, "command": command}));
+    let short = mcp(&service, true, "tools/call", run("echo short")).await;
+    assert_eq!(short["result"]["structuredContent"]["output"], "short\n", "{short}");
+    let created = mcp(&service, true, "tools/call", run("sleep 4; echo long")).await;
+    assert_eq!(created["result"]["resultType"], "task", "{created}");
+    let task = ended_task(&service, &created["result"]["taskId"]).await;
+    assert_eq!(task["result"]["structuredContent"]["output"], "long\n", "{task}");
+
+    let created = mcp(&service, true, "tools/call", run("sleep 600")).await;
+    let id = json!({"taskId": created["result"]["taskId"]});
+    let running = mcp(&service, true, "tasks/get", id.clone()).await;
+    assert_eq!(running["result"]["status"], "working", "{running}");
+    let updated = json!({"taskId": id["taskId"], "inputResponses": {}});
+    let updated = mcp(&service, true, "tasks/update", updated).await;
+    assert_eq!(updated["result"]["resultType"], "complete", "{updated}");
+    for _ in 0..2 {
+        let acknowledged = mcp(&service, true, "tasks/cancel", id.clone()).await;
+        assert_eq!(acknowledged["result"], json!({"resultType": "complete"}), "{acknowledged}");
+        assert_eq!(ended_task(&service, &id["taskId"]).await["status"], "cancelled");
+    }
+    for unknown in ["x", "fetch.019a0000-0000-7000-8000-000000000021"] {
+        let unknown = mcp(&service, true, "tasks/get", json!({"taskId": unknown})).await;
+        assert_eq!(unknown["error"]["code"], -32_602, "{unknown}");
+    }
+    let undeclared = mcp(&service, false, "tasks/get", id).await;
+    assert_eq!(undeclared["error"]["code"], -32_021, "{undeclared}");
 }

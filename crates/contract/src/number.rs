@@ -106,6 +106,8 @@ numbers! {
     CommitLimit(u32) = 1..=200, default 20;
     /// Seconds after which a command is ended.
     CommandSeconds(u64) = 1..=600, default 120;
+    /// Seconds that a request waits for the end of a command.
+    WaitSeconds(u64) = 0..=18, default 18;
     /// A line after which text is inserted; 0 is the start of the file.
     InsertLine(usize) = 0..=10_000_000;
     /// An index of an array, from 0.

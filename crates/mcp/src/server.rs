@@ -5,6 +5,7 @@ mod errors;
 mod lookups;
 mod navigating;
 mod opening;
+mod tasks;
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -16,12 +17,13 @@ use mc_contract::operations::prompt::SYSTEM_PROMPT;
 use mc_contract::text::SchemaName;
 use mc_domain::{ClientSession, ClientSessionId, NavigationPhase, ProjectKey, UntrustedText};
 use rmcp::model::{
-    CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestMethod,
-    CompleteRequestParams, CompleteResult, CustomRequest, CustomResult, GetPromptRequestParams,
-    GetPromptResponse, Implementation, JsonObject, ListPromptsResult, ListResourceTemplatesResult,
-    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ProtocolVersion,
-    ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, ServerCapabilities,
-    ServerConfig, Tool as Listed,
+    CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, CancelTaskParams,
+    CompleteRequestMethod, CompleteRequestParams, CompleteResult, CustomRequest, CustomResult,
+    GetPromptRequestParams, GetPromptResponse, GetTaskParams, GetTaskResult, Implementation,
+    JsonObject, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
+    ListToolsResult, PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams,
+    ReadResourceResponse, ReadResourceResult, ServerCapabilities, ServerConfig, Tool as Listed,
+    UpdateTaskParams,
 };
 use rmcp::service::{RequestContext, RoleServer};
 use rmcp::{ErrorData, ServerHandler};
@@ -36,7 +38,7 @@ use crate::tools::{self, FieldError, Route, SUBCOMMAND, TOOLS, Tool};
 use crate::{progress, render, resources};
 use errors::{call_failed, invalid, protocol_error, unknown_uri};
 use lookups::CoreCaller;
-use navigating::{Navigated, SessionNavigation};
+use navigating::{Navigated, SessionNavigation, Waiting};
 
 pub use errors::CallError;
 
@@ -172,14 +174,25 @@ impl MemoryServer {
         context: &RequestContext<RoleServer>,
     ) -> Result<CallToolResult, CallError> {
         let session = has_session(context).then_some(&*self.navigation);
-        let is_followed = context.meta.get_progress_token().is_some();
-        let call = navigating::navigate(caller, tool, part, arguments, session, is_followed);
+        let waiting = if has_tasks(context) {
+            Waiting::Briefly
+        } else if context.meta.get_progress_token().is_some() {
+            Waiting::ForEnd
+        } else {
+            Waiting::ForResponse
+        };
+        let call = navigating::navigate(caller, tool, part, arguments, session, waiting);
         let outcome = progress::run(tool.name(), context, call).await;
         let Navigated { result, has_changed_phase } = outcome.ok_or(CallError::Cancelled)??;
         if has_changed_phase && let Err(error) = context.peer.notify_tool_list_changed().await {
             tracing::debug!(%error, "the client was not told of its new list of tools");
         }
         Ok(result)
+    }
+
+    /// Returns the caller of a task, whose id names its project.
+    fn task_caller<'a>(&'a self, context: &'a RequestContext<RoleServer>) -> CoreCaller<'a> {
+        CoreCaller { core: &self.core, headers: self.forwarded(context), project: None }
     }
 
     /// Returns the default project: that of the HTTP header, else of the settings.
@@ -299,11 +312,15 @@ impl ServerHandler for MemoryServer {
     fn get_info(&self) -> ServerConfig {
         let capabilities =
             ServerCapabilities::builder().enable_tools().enable_resources().enable_prompts();
-        let capabilities = if self.has_phases() {
+        let mut capabilities = if self.has_phases() {
             capabilities.enable_tool_list_changed().build()
         } else {
             capabilities.build()
         };
+        if self.tools().any(tasks::may_take_long) {
+            capabilities.extensions =
+                ServerCapabilities::builder().enable_tasks().build().extensions;
+        }
         let implementation = Implementation::new("memory-copilot", env!("CARGO_PKG_VERSION"))
             .with_title("Memory Copilot");
         ServerConfig::new(capabilities)
@@ -339,11 +356,43 @@ impl ServerHandler for MemoryServer {
             arguments.insert(SUBCOMMAND.to_owned(), subcommand.into());
         }
         let outcome = self.run(tool, arguments, &context).await;
+        if let Ok(result) = &outcome
+            && has_tasks(&context)
+            && let Some(task) = tasks::started(tool, result)
+        {
+            return Ok(CallToolResponse::Task(task));
+        }
         let result = outcome.unwrap_or_else(|error| {
             tracing::debug!(tool = tool.name(), reason = ?error.message(), "tool call failed");
             CallToolResult::error(vec![call_failed(tool.name(), &error).into_block()])
         });
         Ok(result.into())
+    }
+
+    async fn get_task(
+        &self,
+        request: GetTaskParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<GetTaskResult, ErrorData> {
+        let caller = self.task_caller(&context);
+        tasks::get(&caller, &request.task_id).await.map(GetTaskResult::new)
+    }
+
+    // No tool asks its client a question, so there is nothing to answer.
+    async fn update_task(
+        &self,
+        request: UpdateTaskParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        tasks::get(&self.task_caller(&context), &request.task_id).await.map(|_| ())
+    }
+
+    async fn cancel_task(
+        &self,
+        request: CancelTaskParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        tasks::cancel(&self.task_caller(&context), &request.task_id).await
     }
 
     async fn list_resources(
@@ -461,7 +510,7 @@ async fn execute(
     sampler: Option<Sampler>,
 ) -> Result<CallToolResult, CallError> {
     if let Route::Navigation(part) = tool.spec.route {
-        let call = navigating::navigate(caller, tool, part, arguments, None, false);
+        let call = navigating::navigate(caller, tool, part, arguments, None, Waiting::ForResponse);
         return Ok(call.await?.result);
     }
     let original = arguments.clone();
@@ -486,6 +535,11 @@ fn has_session(context: &RequestContext<RoleServer>) -> bool {
     let info = context.peer.peer_info();
     info.is_some_and(|info| has_sessions(&info.protocol_version))
         && context.meta.protocol_version().as_ref().is_none_or(has_sessions)
+}
+
+/// Returns whether the client declares tasks (SEP-2663).
+fn has_tasks(context: &RequestContext<RoleServer>) -> bool {
+    context.client_capabilities().is_some_and(|capabilities| capabilities.supports_tasks())
 }
 
 /// Returns the HTTP request of an MCP request; `None` for stdio.

@@ -63,6 +63,11 @@ pub static TOOLS: [Tool; 21] = [
     Tool::new::<bash::Bash>(),
 ];
 
+/// Name of the tool that fetches a repository, which goes on after its call.
+pub const FETCH: &str = "github_repository_fetch";
+/// Name of the tool that runs a command, which may go on after its call.
+pub const BASH: &str = "bash";
+
 /// Prefixes of the dotted names. Cursor replaces the dot by an underscore, so both spellings are
 /// accepted.
 const NAMESPACES: [&str; 4] = ["memory_", "repo_", "tasks_", "docs_"];

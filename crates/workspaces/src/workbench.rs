@@ -11,6 +11,7 @@ mod histories;
 use std::sync::Arc;
 
 use mc_accounts::Principal;
+use mc_contract::number::WaitSeconds;
 use mc_contract::operations::workspace_tools::{
     BashRequest, Command, EditRequest, GitRequest, JsonEditRequest, NavigatorRequest, ToolResponse,
 };
@@ -172,6 +173,7 @@ impl Workbench {
         principal: &Principal,
         id: NavigationId,
         request: BashRequest,
+        wait: WaitSeconds,
     ) -> Result<Command, ServiceError> {
         let session = self.session(ctx, principal, id).await?;
         let tools = self.settings.commands.clone().ok_or(ServiceError::NoCommands)?;
@@ -182,7 +184,7 @@ impl Workbench {
         let (session, permit) = self.alone(ctx, principal, session).await?;
         navigations::touch(&ctx.store, id).await?;
         let started = self.commands.start(session, permit, sandbox, tools.limits, request)?;
-        self.commands.wait(id, started).await
+        self.commands.wait(id, started, wait).await
     }
 
     /// Waits some seconds for the end of a command, and returns it or how far it is.
@@ -192,11 +194,12 @@ impl Workbench {
         principal: &Principal,
         id: NavigationId,
         command: CommandId,
+        wait: WaitSeconds,
     ) -> Result<Command, ServiceError> {
         // The command is on the node of the workspace.
         self.session(ctx, principal, id).await?;
         navigations::touch(&ctx.store, id).await?;
-        self.commands.wait(id, command).await
+        self.commands.wait(id, command, wait).await
     }
 
     /// Ends a running command with all its processes.
@@ -209,7 +212,7 @@ impl Workbench {
     ) -> Result<Command, ServiceError> {
         self.session(ctx, principal, id).await?;
         self.commands.cancel(id, command)?;
-        self.commands.wait(id, command).await
+        self.commands.wait(id, command, WaitSeconds::default()).await
     }
 
     async fn sandbox(&self) -> Result<Arc<Sandbox>, ServiceError> {

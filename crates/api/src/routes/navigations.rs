@@ -5,8 +5,8 @@ use axum::extract::State;
 use http::StatusCode;
 use mc_contract::operations::workspace::WorkspacePathParams;
 use mc_contract::operations::workspace_tools::{
-    BashRequest, Command, CommandPath, EditRequest, GitRequest, JsonEditRequest, NavigationPath,
-    NavigatorRequest, ToolResponse,
+    BashRequest, Command, CommandPath, CommandQuery, EditRequest, GitRequest, JsonEditRequest,
+    NavigationPath, NavigatorRequest, ToolResponse,
 };
 use mc_domain::{CommandState, NavigationId, Permission};
 use mc_store::projects::ProjectResource;
@@ -15,7 +15,7 @@ use mc_workspaces::ServiceError;
 use crate::ApiState;
 use crate::authenticate::Principal;
 use crate::authorize::ProjectContext;
-use crate::extract::{JsonBody, PathParams};
+use crate::extract::{JsonBody, PathParams, QueryString};
 use crate::openapi::Access;
 use crate::problem::Problem;
 
@@ -134,10 +134,11 @@ pub async fn use_workspace_git(
 /// Run a command in a workspace.
 ///
 /// Works in the edit phase. Starts a process in the sandbox, in the locked directory and without a
-/// network. Responds when it has ended, or after 18 seconds with its id, by which it is followed.
+/// network. Responds when it has ended, or after `wait_seconds` with its id, by which it is
+/// followed.
 #[utoipa::path(
-    post, path = "/navigations/{id}/commands", tag = "workspaces", params(NavigationPath),
-    request_body = BashRequest,
+    post, path = "/navigations/{id}/commands", tag = "workspaces",
+    params(NavigationPath, CommandQuery), request_body = BashRequest,
     extensions(("x-access" = json!(Access::Permission(Permission::Draft)))),
     responses((status = 200, description = "It has ended", body = Command),
               (status = 202, description = "It runs", body = Command))
@@ -146,18 +147,21 @@ pub async fn run_command(
     State(api): State<ApiState>,
     caller: Principal,
     PathParams(NavigationPath { id }): PathParams<NavigationPath>,
+    QueryString(CommandQuery { wait_seconds }): QueryString<CommandQuery>,
     JsonBody(request): JsonBody<BashRequest>,
 ) -> Result<(StatusCode, Json<Command>), Problem> {
     let ctx = api.navigation_context(&caller, id, Permission::Draft).await?;
-    let command = api.workbench.bash(&ctx, &caller, id, request).await?;
+    let wait = wait_seconds.unwrap_or_default();
+    let command = api.workbench.bash(&ctx, &caller, id, request, wait).await?;
     Ok((status_of(&command), Json(command)))
 }
 
 /// Get a command.
 ///
-/// Waits up to 18 seconds for the end of a command. Results are kept for half an hour.
+/// Waits up to `wait_seconds` for the end of a command. Results are kept for half an hour.
 #[utoipa::path(
-    get, path = "/navigations/{id}/commands/{command}", tag = "workspaces", params(CommandPath),
+    get, path = "/navigations/{id}/commands/{command}", tag = "workspaces",
+    params(CommandPath, CommandQuery),
     extensions(("x-access" = json!(Access::Permission(Permission::Draft)))),
     responses((status = 200, description = "It has ended", body = Command),
               (status = 202, description = "It runs", body = Command))
@@ -166,9 +170,11 @@ pub async fn get_command(
     State(api): State<ApiState>,
     caller: Principal,
     PathParams(CommandPath { id, command }): PathParams<CommandPath>,
+    QueryString(CommandQuery { wait_seconds }): QueryString<CommandQuery>,
 ) -> Result<(StatusCode, Json<Command>), Problem> {
     let ctx = api.navigation_context(&caller, id, Permission::Draft).await?;
-    let command = api.workbench.command(&ctx, &caller, id, command).await?;
+    let wait = wait_seconds.unwrap_or_default();
+    let command = api.workbench.command(&ctx, &caller, id, command, wait).await?;
     Ok((status_of(&command), Json(command)))
 }
 

@@ -14,7 +14,7 @@ mod line_range;
 mod navigator;
 mod response;
 
-pub use bash::{BashRequest, Command};
+pub use bash::{BashRequest, Command, CommandQuery};
 pub use edit::{EditCommand, EditRequest};
 pub use fields::required;
 pub use git::{GitCommand, GitRequest, StashAction};

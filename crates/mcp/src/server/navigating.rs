@@ -16,6 +16,11 @@ use super::lookups::CoreCaller;
 use crate::core::CoreCall;
 use crate::tools::{FieldError, Tool};
 
+/// Part of the path of commands.
+const COMMANDS: &str = "commands";
+/// Seconds after which a command becomes a task.
+const BRIEFLY: u64 = 2;
+
 /// The navigation of a session.
 #[derive(Debug, Default)]
 pub(super) struct SessionNavigation(Mutex<State>);
@@ -54,22 +59,31 @@ impl SessionNavigation {
     }
 }
 
+/// How long a call waits for the end of a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Waiting {
+    /// The client follows the rest as a task.
+    Briefly,
+    /// As long as the service waits.
+    ForResponse,
+    /// The client follows the progress of the call.
+    ForEnd,
+}
+
 /// The result of a call, and whether it has changed the phase of its session.
 pub(super) struct Navigated {
     pub result: CallToolResult,
     pub has_changed_phase: bool,
 }
 
-/// Runs a tool of a navigation, whose request is sent to this `part` of its path. With
-/// `is_followed`, the client follows the progress of the call, so it waits for the end of a long
-/// command.
+/// Runs a tool of a navigation, whose request is sent to this `part` of its path.
 pub(super) async fn navigate(
     caller: &CoreCaller<'_>,
     tool: &Tool,
     part: &str,
     mut arguments: JsonObject,
     session: Option<&SessionNavigation>,
-    is_followed: bool,
+    waiting: Waiting,
 ) -> Result<Navigated, CallError> {
     let command = arguments.get("command_id").and_then(Value::as_str).map(str::to_owned);
     let is_cancelled = arguments.get("cancel") == Some(&Value::Bool(true));
@@ -86,8 +100,12 @@ pub(super) async fn navigate(
             CoreCall { method, ..CoreCall::get(path, vec![]) }
         }
     };
+    let mut call = call;
+    if waiting == Waiting::Briefly && part == COMMANDS && call.method != Method::DELETE {
+        call.query.push(("wait_seconds", BRIEFLY.to_string()));
+    }
     let mut response = caller.send(call).await.map_err(|error| tool.explain(error))?;
-    while is_followed && response["state"] == "running" {
+    while waiting == Waiting::ForEnd && response["state"] == "running" {
         let Some(command) = response["command_id"].as_str() else { break };
         let call = CoreCall::get(format!("{path}/{command}"), vec![]);
         response = caller.send(call).await.map_err(|error| tool.explain(error))?;
@@ -121,7 +139,7 @@ async fn handle(
 }
 
 /// Returns a command that has ended as its result, and any response with the handle.
-fn flat(mut response: Value, handle: &str) -> Value {
+pub(super) fn flat(mut response: Value, handle: &str) -> Value {
     if response["result"].is_object() {
         let command = response["command_id"].take();
         response = response["result"].take();

@@ -16,7 +16,7 @@ pub struct Bash;
 
 impl Definition for Bash {
     const SPEC: Spec = Spec {
-        name: "bash",
+        name: super::BASH,
         title: "Run a command",
         description: "Runs a shell command in a new process in the locked directory, without \
                       a network, in the edit phase. If it runs long, the answer has \

@@ -17,7 +17,7 @@ pub struct RepositoryFetch;
 
 impl Definition for RepositoryFetch {
     const SPEC: Spec = Spec {
-        name: "github_repository_fetch",
+        name: super::FETCH,
         title: "Fetch a repository",
         description: "Fetches a git repository into a new workspace, whose files you then inspect \
                       and read, and indexes it. Give owner and name, or any git URL as location. \

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use chrono::Utc;
+use mc_contract::number::WaitSeconds;
 use mc_contract::operations::workspace_tools::{BashRequest, Command, ToolResponse};
 use mc_domain::{Classified as _, CommandId, CommandState, ErrorKind, NavigationId, WorkspaceId};
 use mc_sandbox::{Limits, Sandbox};
@@ -16,8 +17,6 @@ use super::exclusion::Permit;
 use crate::tools::{self, CommandProgress, Commands};
 use crate::{Error, ServiceError};
 
-/// How long a request waits for the end of a command. A request ends after 30 seconds.
-const MAX_WAIT: Duration = Duration::from_secs(18);
 /// How long the result of a command is kept.
 const KEPT: Duration = Duration::from_mins(30);
 /// Maximum number of commands that run on a node at once.
@@ -99,10 +98,12 @@ impl RunningCommands {
         &self,
         navigation: NavigationId,
         id: CommandId,
+        wait: WaitSeconds,
     ) -> Result<Command, ServiceError> {
         let mut result = self.find(navigation, id, |entry| entry.result.clone())?;
         // On an error, the task has panicked.
-        let _ = tokio::time::timeout(MAX_WAIT, result.wait_for(Option::is_some)).await;
+        let wait = Duration::from_secs(wait.get());
+        let _ = tokio::time::timeout(wait, result.wait_for(Option::is_some)).await;
         let has_panicked = result.has_changed().is_err() && result.borrow().is_none();
         let finished = result.borrow().clone();
         self.find(navigation, id, |entry| entry.now(finished, has_panicked))?

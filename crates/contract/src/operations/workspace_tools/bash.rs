@@ -4,11 +4,11 @@ use chrono::{DateTime, Utc};
 use mc_domain::{CommandId, CommandState};
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
-use utoipa::ToSchema;
+use utoipa::{IntoParams, ToSchema};
 
 use super::ToolResponse;
 use crate::Request;
-use crate::number::CommandSeconds;
+use crate::number::{CommandSeconds, WaitSeconds};
 use crate::text::ShellCommand;
 
 /// A call of `bash`, in the edit phase. Each call is a new process in the locked directory, without
@@ -25,6 +25,18 @@ pub struct BashRequest {
 }
 
 impl Request for BashRequest {}
+
+/// How long a request for a command waits.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct CommandQuery {
+    /// Seconds to wait for the end of the command, 0 to 18; 18 by default.
+    #[param(inline)]
+    pub wait_seconds: Option<WaitSeconds>,
+}
+
+impl Request for CommandQuery {}
 
 /// A command that runs, or has ended not long ago.
 #[skip_serializing_none]
