@@ -10,6 +10,8 @@ mod endpoint;
 mod figures;
 mod flood;
 mod gate;
+#[path = "../../tests/git_server.rs"]
+mod git_server;
 #[path = "../../tests/growth.rs"]
 mod growth;
 mod harness;
@@ -20,6 +22,9 @@ mod ingest;
 mod load;
 mod nodes;
 mod proof;
+#[path = "../../tests/questions/mod.rs"]
+mod question_sets;
+mod questions;
 mod queue;
 mod rag;
 mod recall;
@@ -88,6 +93,8 @@ enum Command {
     Substrings(rag::substrings::Args),
     /// Find the files of commits by their messages: the pipeline with each module off, and search
     Ablation(rag::ablation::Args),
+    /// Fetch a repository over smart HTTP into a workspace, index it and ask it
+    Questions(questions::Args),
     /// Serve the local embedding model as an OpenAI-compatible `/v1/embeddings`
     Endpoint(endpoint::Args),
 }
@@ -115,6 +122,7 @@ async fn main() -> Result<()> {
         Command::Identifiers(args) => Box::pin(rag::identifiers::run(args)).await,
         Command::Substrings(args) => rag::substrings::run(&args),
         Command::Ablation(args) => Box::pin(rag::ablation::run(args)).await,
+        Command::Questions(args) => Box::pin(questions::run(args)).await,
         Command::Endpoint(args) => endpoint::run(args).await,
     }
 }

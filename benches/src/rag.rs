@@ -29,7 +29,7 @@ pub struct Repository {
 impl Repository {
     /// Copies the repository into an empty directory below the working directory. Its branch is at
     /// the tip, or `commits` before it. Returns the directory, too.
-    fn copy(&self, common: &Common, name: &str, commits: usize) -> Result<(PathBuf, Source)> {
+    pub fn copy(&self, common: &Common, name: &str, commits: usize) -> Result<(PathBuf, Source)> {
         let work = common.work(name)?;
         remove(&work)?;
         let work = common.work(name)?;
@@ -44,7 +44,7 @@ impl Repository {
         Ok((work.clone(), source.map_err(boxed)?))
     }
 
-    fn describe(&self, source: &Source) -> String {
+    pub fn describe(&self, source: &Source) -> String {
         let name = self.repo.as_ref().and_then(|repository| repository.file_name());
         let name = name.map_or("generated".into(), |name| name.to_string_lossy());
         let tip = source.commits.last().map_or("", |commit| &commit[..12]);

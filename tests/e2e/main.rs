@@ -27,6 +27,8 @@ mod faults;
 mod first_week;
 mod full_disk;
 mod git;
+#[path = "../git_server.rs"]
+mod git_server;
 mod harness;
 mod history;
 mod hub;
@@ -38,6 +40,8 @@ mod logging;
 mod mcp;
 mod parsers;
 mod provider;
+#[path = "../questions/mod.rs"]
+mod question_sets;
 mod redis;
 mod repository;
 mod sampling;

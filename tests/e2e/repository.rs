@@ -32,6 +32,19 @@ pub fn cart_sessions(directory: &Path) -> PathBuf {
     repository
 }
 
+/// Creates a repository with a copy of the source files in a directory.
+pub fn of_sources(directory: &Path, sources: &Path) -> PathBuf {
+    let repository = directory.join("sources");
+    for entry in std::fs::read_dir(sources).unwrap().flatten() {
+        if let Ok(text) = std::fs::read_to_string(entry.path()) {
+            write(&repository, entry.file_name().to_str().unwrap(), &text);
+        }
+    }
+    git(&repository, &["init", "-q", "-b", "main"]);
+    commit(&repository, "sources");
+    repository
+}
+
 /// Writes a file of the repository, with its directories.
 pub fn write(repository: &Path, path: &str, text: &str) {
     let path = repository.join(path);

@@ -9,8 +9,10 @@ use rustix::process::geteuid;
 use serde_json::{Value, json};
 
 use crate::cache::cache;
+use crate::git_server::GitServer;
 use crate::harness::{Service, binary, direct_client};
 use crate::mcp::script;
+use crate::question_sets::{FILES, parse, rank};
 use crate::repository;
 
 /// Fetches a repository of this disk into a workspace, and waits until it is there.
@@ -288,6 +290,48 @@ async fn long_command_is_followed_and_cancelled() {
         .await
         .expect("a reply");
     assert_eq!(status, 404, "{said}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn repository_of_a_git_server_answers_questions() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("../rag/src");
+    repository::of_sources(directory.path(), &sources);
+    let server = GitServer::start(directory.path()).await.expect("a server");
+    let mut service = Service::prepared();
+    let certificate = service.data_dir.with_file_name("certificate.pem");
+    std::fs::write(&certificate, &server.certificate).expect("a file");
+    service.set("GIT_SSL_CAINFO", certificate);
+    service.launch().await;
+    service.project("shop").await;
+    let request = json!({
+        "project_key": "shop", "location": server.url("sources"), "owner": "acme", "name": "rag",
+    });
+    let created = service.post("/workspaces", &request).await;
+    let is_over = |found: &Value| found["state"] == "ready" || found["state"] == "failed";
+    let workspace = service.until(&format!("/workspaces/{}", id(&created)), is_over).await;
+    assert_eq!(workspace["state"], "ready", "{workspace}");
+    let run = format!("/ingest/runs/{}", workspace["ingestId"].as_str().expect("a run"));
+    let run = service.until(&run, |run| run["completed_at"].is_string()).await;
+    assert_eq!(run["status"], "SUCCEEDED", "{run}");
+    service.until("/projects/shop", |project| project["pending_vectors"] == 0).await;
+    let questions = parse(include_str!("../questions/rag.tsv"));
+    assert_eq!(questions.len(), 10);
+    let mut missed = Vec::new();
+    for question in questions {
+        let request = json!({"project_key": "shop", "rawQuery": question.text, "topK": 40});
+        let response = service.post("/rag/search", &request).await;
+        assert_eq!(
+            (&response["repoOwner"], &response["repoName"]),
+            (&json!("acme"), &json!("rag"))
+        );
+        let matches = response["matches"].as_array().expect("matches");
+        let found = rank(question, matches.iter().filter_map(|found| found["path"].as_str()));
+        if found.is_none_or(|rank| rank > FILES) {
+            missed.push((question, found));
+        }
+    }
+    assert!(missed.is_empty(), "{missed:?}");
 }
 
 /// A request of the revision without sessions, from a client that declares tasks or does not.
