@@ -14,6 +14,7 @@ use mc_domain::SourceKind;
 use mc_search::{Options, Query};
 use mc_store::passages::PassageFilter;
 use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
 
 use super::Repository;
 use super::engine::Engine;
@@ -125,6 +126,22 @@ pub async fn run(args: Args) -> Result<()> {
         });
         rows.push(row.await?);
     }
+    let stop = CancellationToken::new();
+    let fields = json!({});
+    let row =
+        measure("pipeline, default topK, during index runs", &set, &changes, async |question| {
+            pipeline(&engine, &question.text, &fields).await
+        });
+    let (row, runs) = tokio::join!(
+        async {
+            let row = row.await;
+            stop.cancel();
+            row
+        },
+        engine.index_repeatedly(&source, &work, &stop),
+    );
+    rows.push(row?);
+    report.note(format!("{} index runs of the whole repository with embedding under load", runs?));
     engine.close().await;
     let header = vec!["what", "recall@5", "recall@10", "MRR@10", "lines", "p50 ms", "p99 ms"];
     report.set_table(Table { header, rows });

@@ -32,6 +32,7 @@ pub struct Engine {
     pub index: Index,
     /// Context of the pipeline, without a chat model.
     pub context: RagContext,
+    queue: embedding_queue::Context,
     database: Database,
     stop: CancellationToken,
 }
@@ -77,7 +78,7 @@ impl Engine {
         database.settle().await?;
         let context =
             rag_context(&index, keyword, ActiveModel { model, embedder, is_remote: false });
-        Ok(Self { index, context, database, stop })
+        Ok(Self { index, context, queue, database, stop })
     }
 
     /// Asks the pipeline, with the defaults and these fields.
@@ -89,6 +90,32 @@ impl Engine {
         let request: RagSearchRequest =
             serde_json::from_value(request).context(query.to_owned())?;
         Ok(mc_rag::search(&self.context, &RagSettings::default(), &request).await?)
+    }
+
+    /// Indexes the branch of `source` again and again, each time into a new project, and embeds its
+    /// passages, until `stop`. Returns the number of complete runs.
+    pub async fn index_repeatedly(
+        &self,
+        source: &Source,
+        work: &Path,
+        stop: &CancellationToken,
+    ) -> Result<usize> {
+        let mut runs = 0;
+        let (store, cache) = (&self.index.context.store, work.join("cache"));
+        while !stop.is_cancelled() {
+            let project = format!("load-{runs}");
+            let index = Index::new(store, cache.clone(), &project, source).await.converted()?;
+            index.update().await.converted()?;
+            while !stop.is_cancelled() {
+                match embedding_queue::process_batch(&self.queue).await {
+                    Batch::Stored(_) => {}
+                    Batch::Empty => break,
+                    batch => bail!("the passages can't be embedded: {batch:?}"),
+                }
+            }
+            runs += 1;
+        }
+        Ok(runs)
     }
 
     /// Stops the database.
