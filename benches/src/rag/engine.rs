@@ -137,6 +137,7 @@ fn rag_context(index: &Index, keyword: KeywordIndex, current: ActiveModel) -> Ra
     RagContext {
         search,
         chat: ProjectChat::new(models, store, project, &Policy::default()),
+        cross_encoder: None,
         project,
     }
 }

@@ -8,6 +8,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use http::{HeaderMap, Method, header};
 use mc_auth::secret::SecretHash;
+use mc_contract::operations::rag::RagSearchResponse;
 use mc_metrics::{Counter, Family, Gauges, Histogram, Labels, MEDIA_TYPE, Metrics, set_all};
 use mc_search::SearchContext;
 use mc_store::{Store, change_feed, vectors};
@@ -83,29 +84,69 @@ fn is_forwarded(headers: &HeaderMap) -> bool {
     names.iter().any(|name| headers.contains_key(*name))
 }
 
+/// Histograms of durations, in seconds.
+type Durations = Family<Labels, Histogram, fn() -> Histogram>;
+
+/// Registers histograms of durations.
+fn durations(metrics: &Metrics, name: &str, help: &str) -> Durations {
+    let new_histogram: fn() -> Histogram = || Histogram::new(BUCKETS);
+    metrics.register(name, help, Family::new_with_constructor(new_histogram))
+}
+
 /// Metrics of requests.
 #[derive(Clone)]
 pub struct RequestMetrics {
     requests: Family<Labels, Counter>,
-    durations: Family<Labels, Histogram, fn() -> Histogram>,
+    durations: Durations,
 }
 
 impl RequestMetrics {
     /// Registers the metrics.
     pub fn new(metrics: &Metrics) -> Self {
-        let new_histogram: fn() -> Histogram = || Histogram::new(BUCKETS);
-        let durations = Family::new_with_constructor(new_histogram);
+        let help = "Requests by method, route and status";
         Self {
-            requests: metrics.register(
-                "http_requests",
-                "Requests by method, route and status",
-                Family::default(),
-            ),
-            durations: metrics.register(
+            requests: metrics.register("http_requests", help, Family::default()),
+            durations: durations(
+                metrics,
                 "http_request_duration_seconds",
                 "Duration of requests by method and route",
-                durations,
             ),
+        }
+    }
+}
+
+/// Metrics of questions to repositories.
+#[derive(Clone)]
+pub struct QuestionMetrics {
+    applied: Family<Labels, Counter>,
+    durations: Durations,
+}
+
+impl QuestionMetrics {
+    /// Registers the metrics.
+    pub fn new(metrics: &Metrics) -> Self {
+        let help = "Questions to repositories on which a module had an effect";
+        Self {
+            applied: metrics.register("rag_modules", help, Family::default()),
+            durations: durations(
+                metrics,
+                "rag_module_duration_seconds",
+                "Duration of the modules of a question, and of the searches together",
+            ),
+        }
+    }
+
+    /// Counts the modules of a response.
+    pub fn count(&self, response: &RagSearchResponse) {
+        let label = |module: &str| vec![("module", module.to_owned())];
+        // A profile is no module, and an operator may configure many.
+        let modules = response.applied_modules.iter().filter(|name| !name.starts_with("profile:"));
+        for module in modules {
+            self.applied.get_or_create(&label(module)).inc();
+        }
+        for timing in &response.timings {
+            let durations = self.durations.get_or_create(&label(&timing.module));
+            durations.observe(timing.duration_ms / 1_000.0);
         }
     }
 }
@@ -211,4 +252,32 @@ fn set_or_clear(gauge: &Gauges, value: mc_store::Result<i64>) {
         tracing::warn!(error = error as &dyn std::error::Error, "reading a metric failed");
     });
     set_all(gauge, value.ok().map(|value| (Labels::new(), value as f64)));
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn modules_of_a_question_are_counted() {
+        let metrics = Metrics::new();
+        let questions = QuestionMetrics::new(&metrics);
+        let response = json!({
+            "repoOwner": "acme", "repoName": "shop", "matches": [], "augmentedPrompt": "",
+            "instructions": "", "contextMissing": true, "noResults": true, "mixed": false,
+            "appliedModules": ["profile:fast", "post.context-budget"], "warnings": [],
+            "contextTokens": 0, "timings": [{"module": "retrieval", "durationMs": 7.5}],
+        });
+        questions.count(&serde_json::from_value(response).expect("a response"));
+        let text = metrics.encode().await.expect("a text");
+        for expected in [
+            r#"memory_copilot_rag_modules_total{module="post.context-budget"} 1"#,
+            r#"memory_copilot_rag_module_duration_seconds_count{module="retrieval"} 1"#,
+        ] {
+            assert!(text.contains(expected), "{text}");
+        }
+        assert!(!text.contains("profile"), "{text}");
+    }
 }

@@ -10,7 +10,7 @@ use mc_files::ProtectedDirectories;
 use mc_git::AllowedPrivateHost;
 use mc_memory::MemoryContext;
 use mc_metrics::Metrics;
-use mc_rag::RagSettings;
+use mc_rag::{CrossEncoder, RagSettings};
 use mc_redis::SharedRateLimits;
 use mc_store::Store;
 use mc_workspaces::Workbench;
@@ -19,7 +19,7 @@ use crate::authenticate::Authenticator;
 use crate::client_sessions::ClientSessions;
 use crate::ingress::{Ingress, IngressConfig};
 use crate::limits::REQUEST_TIMEOUT;
-use crate::metrics::{MetricsAccess, RequestMetrics};
+use crate::metrics::{MetricsAccess, QuestionMetrics, RequestMetrics};
 use crate::middleware::Admission;
 
 /// State of the handlers; cheap to clone.
@@ -48,6 +48,7 @@ pub struct ApiState {
     /// Metrics of this process.
     pub metrics: Metrics,
     pub(crate) request_metrics: RequestMetrics,
+    pub(crate) question_metrics: QuestionMetrics,
     /// Rate limits that nodes share, if they share Redis.
     pub(crate) rates: Option<SharedRateLimits>,
     /// Counters of the limits.
@@ -69,6 +70,7 @@ impl ApiState {
             connectors: Arc::default(),
             started_at: Utc::now(),
             request_metrics: RequestMetrics::new(&metrics),
+            question_metrics: QuestionMetrics::new(&metrics),
             metrics,
             rates: None,
             admission: Admission::new(&ApiSettings::default(), None),
@@ -138,6 +140,8 @@ pub struct ApiSettings {
     pub max_mcp_streams: usize,
     /// Search of repositories by questions.
     pub rag: Arc<RagSettings>,
+    /// The cross-encoder of `rag`.
+    pub cross_encoder: Option<CrossEncoder>,
     /// Who may read `GET /metrics`; `None` for nobody, as if there were no such path.
     pub metrics: Option<MetricsAccess>,
 }
@@ -151,6 +155,7 @@ impl Default for ApiSettings {
             max_concurrent_requests: 256,
             max_mcp_streams: 512,
             rag: Arc::default(),
+            cross_encoder: None,
             metrics: None,
             allow_private_networks: false,
             allowed_private_hosts: Vec::new(),

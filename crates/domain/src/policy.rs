@@ -228,7 +228,8 @@ pub struct HygienePolicy {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct ModelPolicy {
-    /// Embedding models of the search. Without an allowed one, search is by keyword.
+    /// Embedding models and cross-encoders of the search. Without an allowed embedding model,
+    /// search is by keyword.
     pub embedding: AllowedModels,
     /// Chat models, which judge, distill and propose. Without an allowed one, rules decide.
     pub chat: AllowedModels,

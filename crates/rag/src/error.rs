@@ -19,7 +19,8 @@ pub enum Error {
     NoReadyRepository(NotReady),
     /// A cross-encoder was requested.
     #[error(
-        "the service has no cross-encoder; leave out post.cross-encoder, or use post.model-rerank"
+        "the service has no cross-encoder; leave out post.cross-encoder, or ask the operator to \
+         set `rag.cross_encoder`"
     )]
     NoCrossEncoder,
     /// The database failed.

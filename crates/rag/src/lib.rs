@@ -28,6 +28,7 @@ mod switches;
 mod translate;
 mod union;
 
+pub use cross_encoder::{CrossEncoder, CrossEncoderSettings, InvalidCrossEncoder};
 pub use error::Error;
 pub use global::search_global;
 pub use pipeline::{RagContext, search};

@@ -44,20 +44,28 @@ pub(crate) async fn rerank(
         .collect();
     let data = json!({"question": neutralized(query), "passages": passages});
     let Answer { order } = models.ask(&TASK, &data).await?;
-    Ok(reorder(snippets, &places, &order))
+    Ok(reorder(snippets, &places, numbered(&order, places.len())))
 }
 
-/// Puts the snippets at `places` into the order of their numbers, from 1. Numbers that are unknown
-/// or repeated are ignored; snippets without a number come last. The places keep their scores, so
-/// that the list stays sorted.
-fn reorder(snippets: &mut [Snippet], places: &[usize], order: &[f64]) -> bool {
-    let mut wanted: Vec<usize> = Vec::with_capacity(places.len());
-    for number in order {
+/// Returns the positions that numbers from 1 stand for; unknown numbers are ignored.
+fn numbered(numbers: &[f64], count: usize) -> Vec<usize> {
+    let position = |number: &f64| {
         let is_meant = |index: &usize| ((*index + 1) as f64 - number).abs() < 0.5;
-        let index = (0..places.len()).find(is_meant);
-        wanted.extend(index.filter(|index| !wanted.contains(index)));
+        (0..count).find(is_meant)
+    };
+    numbers.iter().filter_map(position).collect()
+}
+
+/// Puts the snippets at `places` into this order of their positions in `places`. A repeated
+/// position is ignored; snippets without one come last. The places keep their scores, so that the
+/// list stays sorted. Returns whether the order changed.
+pub(crate) fn reorder(snippets: &mut [Snippet], places: &[usize], order: Vec<usize>) -> bool {
+    let mut wanted: Vec<usize> = Vec::with_capacity(places.len());
+    for index in order.into_iter().chain(0..places.len()) {
+        if !wanted.contains(&index) {
+            wanted.push(index);
+        }
     }
-    wanted.extend((0..places.len()).filter(|index| !wanted.contains(index)).collect::<Vec<_>>());
     let scores: Vec<f32> = places.iter().map(|place| snippets[*place].score).collect();
     let ordered: Vec<Snippet> =
         wanted.iter().map(|index| snippets[places[*index]].clone()).collect();
@@ -83,7 +91,7 @@ mod tests {
     fn numbers_decide_the_order_and_places_keep_their_scores() {
         let mut snippets = snippets();
         // The second place is of a snippet that the model does not see.
-        assert!(reorder(&mut snippets, &[0, 2, 3], &[3.0, 9.0, 1.0, 3.0]));
+        assert!(reorder(&mut snippets, &[0, 2, 3], numbered(&[3.0, 9.0, 1.0, 3.0], 3)));
         let order: Vec<_> = snippets.iter().map(|snippet| snippet.path.as_str()).collect();
         assert_eq!(order, ["d", "b", "a", "c"]);
         assert!(snippets.is_sorted_by(|a, b| a.score >= b.score));
@@ -92,7 +100,7 @@ mod tests {
     #[test]
     fn answer_without_numbers_changes_nothing() {
         let mut snippets = snippets();
-        assert!(!reorder(&mut snippets, &[0, 1, 2, 3], &[]));
+        assert!(!reorder(&mut snippets, &[0, 1, 2, 3], Vec::new()));
         assert_eq!(snippets[0].path, "a");
     }
 }

@@ -21,7 +21,7 @@ use crate::models::Models;
 use crate::prompt::Renderer;
 use crate::scope::{self, RepositoryScope};
 use crate::switches::Plan;
-use crate::{Error, RagSettings};
+use crate::{CrossEncoder, Error, RagSettings};
 
 /// What a search needs of a project, in the context of the caller. Cheap to clone.
 #[derive(Clone)]
@@ -30,6 +30,8 @@ pub struct RagContext {
     pub search: SearchContext,
     /// The chat models on behalf of the project.
     pub chat: ProjectChat,
+    /// The cross-encoder, if there is one and the policy of the project allows it.
+    pub cross_encoder: Option<CrossEncoder>,
     /// The project.
     pub project: ProjectId,
 }
@@ -67,6 +69,8 @@ pub(crate) struct Run<'a> {
     plan: Plan,
     journal: Journal,
     models: Models,
+    /// `None` if one of the projects allows none.
+    cross_encoder: Option<CrossEncoder>,
     /// The repositories to search.
     scopes: Vec<RepositoryScope<'a>>,
     /// The masking rules of their projects; those of all projects if there are none.
@@ -89,6 +93,9 @@ impl<'a> Run<'a> {
         journal.applied.insert(0, format!("profile:{}", plan.profile));
         let projects: Vec<_> =
             scope::by_project(&scopes).iter().map(|group| group[0].context).collect();
+        let mut cross_encoders = projects.iter().map(|context| context.cross_encoder.clone());
+        let cross_encoder = cross_encoders.next().flatten();
+        let is_allowed = cross_encoders.all(|allowed| allowed.is_some());
         let chats = projects.iter().map(|context| context.chat.clone()).collect();
         let mut policies: Vec<_> =
             projects.iter().map(|context| Arc::clone(&context.search.sanitizing)).collect();
@@ -98,6 +105,7 @@ impl<'a> Run<'a> {
         let wait = Duration::from_millis(settings.model_wait_ms);
         Self {
             models: Models::new(chats, plan.use_models, wait),
+            cross_encoder: cross_encoder.filter(|_| is_allowed),
             renderer: Renderer::new(scopes.len() > 1),
             time_budget: Duration::from_millis(settings.time_budget_ms),
             deadline: Instant::now(),

@@ -6,7 +6,7 @@ use std::time::Duration;
 use mc_contract::operations::rag::MatchKind;
 use mc_domain::SourceKind;
 use mc_domain::policy::AllowedModels;
-use mc_search::{Hit, Options, Query, SearchContext, SearchResponse, search_all};
+use mc_search::{Hit, Options, Query, SearchContext, SearchResponse, Step, search_all};
 use mc_store::passages::PassageFilter;
 
 use crate::Error;
@@ -132,7 +132,10 @@ fn searches(
     let search = |(sub_query, query): (usize, &SubQuery), kind| {
         let is_main = query.origin == Origin::Original && kind == MatchKind::Code;
         let limit = if is_main { limits.per_query } else { limits.per_query.min(FURTHER_MAX) };
+        // The history of the query itself is enough: it would take more time than a part's words.
+        let omitted = if query.origin.uses_vectors() { None } else { Some(Step::History) };
         let options = Options {
+            disabled_steps: omitted.into_iter().collect(),
             limit: (limit * scopes.len()).min(HITS_MAX),
             time_budget: limits.time_budget,
             explain: true,

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use mc_contract::operations::rag::{CONTEXT_TOKENS_MAX, CONTEXT_TOKENS_MIN};
+use mc_contract::operations::rag::{CONTEXT_TOKENS_MAX, CONTEXT_TOKENS_MIN, RagModule};
 use serde::{Deserialize, Serialize};
 
-use crate::cross_encoder;
+use crate::cross_encoder::{CrossEncoder, CrossEncoderSettings};
 use crate::profiles::{self, DEFAULT_PROFILE};
 use crate::switches::SwitchLayer;
 
@@ -21,6 +21,8 @@ pub struct RagSettings {
     pub time_budget_ms: u64,
     /// Milliseconds that a request waits for all calls of chat models together.
     pub model_wait_ms: u64,
+    /// The cross-encoder of `post.cross-encoder`; none by default.
+    pub cross_encoder: Option<CrossEncoderSettings>,
     /// Switches and values below those of profiles and requests.
     pub defaults: SwitchLayer,
     /// Profiles by name, in addition to the built-in ones; one of the same name replaces it.
@@ -34,6 +36,7 @@ impl Default for RagSettings {
             max_context_tokens: CONTEXT_TOKENS_MAX,
             time_budget_ms: 2_000,
             model_wait_ms: 15_000,
+            cross_encoder: None,
             defaults: SwitchLayer::default(),
             profiles: BTreeMap::new(),
         }
@@ -67,13 +70,20 @@ impl RagSettings {
         if self.time_budget_ms == 0 {
             return invalid("time_budget_ms", "set at least 1 millisecond".to_owned());
         }
-        let layers = self.profiles.values().chain([&self.defaults]);
-        for layer in layers {
-            if let Err(error) = cross_encoder::check_off(&layer.modules) {
-                return invalid("modules", error.to_string());
+        let mut layers = self.profiles.values().chain([&self.defaults]);
+        let is_on =
+            |layer: &SwitchLayer| layer.modules.get(&RagModule::CrossEncoder) == Some(&true);
+        match &self.cross_encoder {
+            None if layers.any(is_on) => {
+                let rule = "post.cross-encoder needs `rag.cross_encoder`";
+                invalid("modules", rule.to_owned())
             }
+            None => Ok(()),
+            Some(settings) => match CrossEncoder::open(settings) {
+                Ok(_) => Ok(()),
+                Err(error) => invalid("cross_encoder", error.rule().to_owned()),
+            },
         }
-        Ok(())
     }
 
     /// Returns the profile with this name.
@@ -91,8 +101,6 @@ impl RagSettings {
 
 #[cfg(test)]
 mod tests {
-    use mc_contract::operations::rag::RagModule;
-
     use super::*;
 
     #[test]

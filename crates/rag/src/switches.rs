@@ -10,7 +10,7 @@ use mc_contract::operations::rag::{
 use mc_sanitizer::mask;
 use serde::{Deserialize, Serialize};
 
-use crate::{Error, RagSettings, cross_encoder};
+use crate::{Error, RagSettings};
 
 /// Switches and values of one source. Absent ones are those of the source below.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -74,8 +74,14 @@ impl Plan {
             settings.profile(&profile).unwrap_or_default(),
             of_request(request),
         ];
-        let merged = layers.into_iter().fold(SwitchLayer::default(), SwitchLayer::below);
-        cross_encoder::check_off(&merged.modules)?;
+        let mut merged = layers.into_iter().fold(SwitchLayer::default(), SwitchLayer::below);
+        let use_models = merged.use_models.unwrap_or(true);
+        let has_cross_encoder = settings.cross_encoder.is_some();
+        let cross_encoder = merged.modules.entry(RagModule::CrossEncoder);
+        let is_on = cross_encoder.or_insert(has_cross_encoder && use_models);
+        if *is_on && !has_cross_encoder {
+            return Err(Error::NoCrossEncoder);
+        }
         let mut value = |name, value: Option<i64>, range: RangeInclusive<i64>| {
             in_range(name, value.unwrap_or(*range.end()), &range, warnings)
         };
@@ -96,7 +102,7 @@ impl Plan {
             .unwrap_or(1),
             profile,
             modules: merged.modules,
-            use_models: merged.use_models.unwrap_or(true),
+            use_models,
             target_language: language(&merged.target_language.unwrap_or_default(), warnings),
             neighbor_strategy: merged.neighbor_strategy.unwrap_or(NeighborStrategy::ParentSymbol),
             allow_empty_context: merged.allow_empty_context.unwrap_or(false),
@@ -105,7 +111,7 @@ impl Plan {
 
     /// Whether a module is on.
     pub fn has(&self, module: RagModule) -> bool {
-        self.modules.get(&module).copied().unwrap_or(module != RagModule::CrossEncoder)
+        self.modules.get(&module).copied().unwrap_or(true)
     }
 }
 

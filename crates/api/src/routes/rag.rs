@@ -29,7 +29,8 @@ pub async fn search_repository(
     JsonBody(request): JsonBody<RagSearchRequest>,
 ) -> Result<Json<RagSearchResponse>, Problem> {
     let ctx = api.authorize(&caller, &request.project_key, Permission::Read).await?;
-    let response = mc_rag::search(&rag_context(&ctx), &api.settings.rag, &request).await?;
+    let response = mc_rag::search(&rag_context(&api, &ctx), &api.settings.rag, &request).await?;
+    api.question_metrics.count(&response);
     ctx.count_read(ReadKind::Search);
     Ok(Json(response))
 }
@@ -50,18 +51,22 @@ pub async fn search_all_repositories(
     JsonBody(request): JsonBody<RagSearchGlobalRequest>,
 ) -> Result<Json<RagSearchResponse>, Problem> {
     let projects = api.authorize_all(&caller, Permission::Read).await?;
-    let contexts: Vec<_> = projects.iter().map(rag_context).collect();
+    let contexts: Vec<_> = projects.iter().map(|ctx| rag_context(&api, ctx)).collect();
     let response = mc_rag::search_global(&contexts, &api.settings.rag, &request).await?;
+    api.question_metrics.count(&response);
     for ctx in &projects {
         ctx.count_read(ReadKind::Search);
     }
     Ok(Json(response))
 }
 
-fn rag_context(ctx: &ProjectContext) -> RagContext {
+fn rag_context(api: &ApiState, ctx: &ProjectContext) -> RagContext {
+    let allowed = ctx.project.policy.models.embedding;
+    let cross_encoder = api.settings.cross_encoder.clone();
     RagContext {
         search: ctx.memory.search.clone(),
         chat: ctx.memory.chat(ctx.project.id),
+        cross_encoder: cross_encoder.filter(|encoder| allowed.allow(encoder.is_remote())),
         project: ctx.project.id,
     }
 }

@@ -7,6 +7,7 @@ use anyhow::{Context, Result};
 use axum::Router;
 use mc_api::{ApiSettings, ApiState, Serving, Tls, TlsFiles};
 use mc_mcp::{CoreClient, MemoryServer, ServerSettings, Toolset};
+use mc_rag::CrossEncoder;
 use mc_workspaces::CommandSettings;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio_util::sync::CancellationToken;
@@ -32,6 +33,7 @@ pub fn settings(config: &Config) -> Result<ApiSettings> {
         protected: config.protected_directories(),
         metrics: config.metrics.access()?,
         rag: Arc::new(config.rag.clone()),
+        cross_encoder: config.rag.cross_encoder.as_ref().map(CrossEncoder::open).transpose()?,
         ..ApiSettings::default()
     })
 }

@@ -9,7 +9,7 @@ use crate::compress::compress;
 use crate::neighbors::{Expansion, arranged, expand};
 use crate::snippet::Snippet;
 use crate::union::sort;
-use crate::{model_rerank, rerank};
+use crate::{cross_encoder, model_rerank, rerank};
 
 impl Run<'_> {
     /// Returns the snippets of the response, in its order.
@@ -35,6 +35,7 @@ impl Run<'_> {
             }
             self.journal.took(module.as_str(), started.elapsed());
         }
+        self.rank_by_cross_encoder(query, snippets).await;
         let module = RagModule::ModelRerank;
         if self.plan.has(module) && snippets.len() > 1 {
             let ranked = model_rerank::rerank(&self.models, query, snippets);
@@ -44,6 +45,23 @@ impl Run<'_> {
             self.deadline += started.elapsed();
             self.note(module, ranked);
         }
+    }
+
+    async fn rank_by_cross_encoder(&mut self, query: &str, snippets: &mut [Snippet]) {
+        let module = RagModule::CrossEncoder;
+        if !self.plan.has(module) {
+            return;
+        }
+        let Some(encoder) = &self.cross_encoder else {
+            self.journal.warn(format!("{module} was left out: a project's policy forbids it"));
+            return;
+        };
+        let started = Instant::now();
+        let ranked = cross_encoder::rerank(encoder, query, snippets).await;
+        self.journal.took(module.as_str(), started.elapsed());
+        // As for the calls of chat models.
+        self.deadline += started.elapsed();
+        self.note(module, ranked);
     }
 
     /// Adds the code around the best matches. A failure leaves them as they are.

@@ -188,7 +188,8 @@ impl Fixture {
             models: ActiveModels::new(current, None),
             sanitizing: Arc::default(),
         };
-        RagContext { search, chat: ProjectChat::new(models, store, project, policy), project }
+        let chat = ProjectChat::new(models, store, project, policy);
+        RagContext { search, chat, cross_encoder: None, project }
     }
 
     /// Searches without a chat model.
@@ -238,6 +239,11 @@ pub fn paths(response: &RagSearchResponse) -> Vec<&str> {
 /// Returns whether a module or profile acted.
 pub fn has(response: &RagSearchResponse, module: &str) -> bool {
     response.applied_modules.iter().any(|applied| applied == module)
+}
+
+/// Returns whether a warning has these words.
+pub fn warned(response: &RagSearchResponse, words: &str) -> bool {
+    response.warnings.iter().any(|warning| warning.contains(words))
 }
 
 /// Returns the files of a small shop.

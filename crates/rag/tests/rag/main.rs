@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+mod cross_encoder;
 mod fallbacks;
 mod fixture;
 #[path = "../../../../tests/identifiers.rs"]

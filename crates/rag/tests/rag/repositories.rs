@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use mc_contract::operations::rag::{RagSearchGlobalRequest, RagSearchResponse};
+use mc_contract::operations::rag::RagSearchGlobalRequest;
 use mc_domain::{Classified, ErrorKind, Policy};
 use mc_rag::{Error, RagSettings, search_global};
 use serde_json::{Value, json};
 
-use crate::fixture::{Fixture, paths, search, shop};
+use crate::fixture::{Fixture, paths, search, shop, warned};
 
 fn parser() -> Vec<(&'static str, String)> {
     let code = "/// Parses the reminder delay of a basket from its text.\n\
@@ -18,10 +18,6 @@ fn parser() -> Vec<(&'static str, String)> {
 /// Only a hanging part exceeds this time.
 fn settings() -> RagSettings {
     RagSettings { time_budget_ms: 30_000, ..RagSettings::default() }
-}
-
-fn warned(response: &RagSearchResponse, words: &str) -> bool {
-    response.warnings.iter().any(|warning| warning.contains(words))
 }
 
 fn global(fields: Value) -> RagSearchGlobalRequest {

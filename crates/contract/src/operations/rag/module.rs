@@ -47,7 +47,7 @@ modules! {
     OverviewSeed = "fallback.overview-seed",
     /// Ranks by score, size, path and symbol.
     HeuristicRerank = "post.heuristic-rerank",
-    /// Ranks by a cross-encoder. The service has none.
+    /// Ranks by a cross-encoder, if the operator has configured one.
     CrossEncoder = "post.cross-encoder",
     /// A chat model ranks the best matches.
     ModelRerank = "post.model-rerank",
