@@ -375,10 +375,22 @@ async fn ended_task(service: &Service, id: &Value) -> Value {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn long_calls_are_tasks_of_clients_that_declare_them() {
-    let mut service = Service::prepared();
-    service.write_config("server: {mcp_toolsets: [rag, files]}\n");
-    service.launch().await;
+    let service = Service::embedded().await;
     service.project("shop").await;
+    let tools = async || {
+        let listed = mcp(&service, true, "tools/list", json!({})).await;
+        let tools = listed["result"]["tools"].as_array().expect("tools").clone();
+        tools.iter().filter_map(|tool| tool["name"].as_str()).collect::<Vec<_>>().join(" ")
+    };
+    assert!(tools().await.starts_with("recall save "), "{}", tools().await);
+    let inspect = json!({"name": "github_workspace_directory_inspector", "arguments": {}});
+    let refused = mcp(&service, true, "tools/call", inspect).await;
+    assert_eq!(refused["error"]["code"], -32_602, "{refused}");
+    assert!(refused.to_string().contains("the tools are: recall, save"), "{refused}");
+    service.put("/projects/shop/policy", &json!({"mcp_toolsets": ["rag", "files"]})).await;
+    let of_policy = tools().await;
+    assert!(of_policy.starts_with("repo_rag_index_status "), "{of_policy}");
+    assert!(of_policy.ends_with(" git_tool bash"), "{of_policy}");
     let directory = tempfile::tempdir().expect("a directory");
     let shop = repository::cart_sessions(directory.path());
     let call = |name: &str, arguments: Value| json!({"name": name, "arguments": arguments});

@@ -224,14 +224,9 @@ pub struct McpArgs {
     /// Default project of calls.
     #[arg(long, short, env = "MEMORY_COPILOT_PROJECT", value_name = "KEY")]
     pub project: Option<String>,
-    /// Toolsets to offer: memory, repo, rag, files, or all.
-    #[arg(
-        long,
-        env = "MEMORY_COPILOT_TOOLSETS",
-        value_delimiter = ',',
-        default_value = "memory,repo",
-        value_name = "NAMES"
-    )]
+    /// Toolsets to offer: memory, repo, rag, github, coding, files, or all; by default those of the
+    /// project's policy, else memory and repo.
+    #[arg(long, env = "MEMORY_COPILOT_TOOLSETS", value_delimiter = ',', value_name = "NAMES")]
     pub toolsets: Vec<String>,
 }
 

@@ -62,6 +62,22 @@ vocabularies! {
         Canary = "canary",
     }
 
+    /// A group of tools of MCP servers, which are offered together.
+    Toolset, "toolset", {
+        /// Team memory: recall and save, with search, links and feedback.
+        Memory = "memory",
+        /// Indexed repositories and documents: search and reading.
+        Repo = "repo",
+        /// Questions to indexed repositories, with the options of a query pipeline, and workspaces.
+        Rag = "rag",
+        /// Issues and pull requests of a git host. It has no tools yet.
+        Github = "github",
+        /// Proposed changes of code. It has no tools yet.
+        Coding = "coding",
+        /// Navigation and editing of workspaces, in two phases.
+        Files = "files",
+    }
+
     /// The action on unused records.
     UnusedAction, "action", {
         /// They are not searched for.
@@ -99,6 +115,10 @@ pub struct Policy {
     /// most 100 of 200 characters. Reserved for tools that change code: nothing starts them yet.
     #[cfg_attr(feature = "openapi", schema(max_items = 100))]
     pub allowed_commands: Vec<String>,
+    /// Toolsets of MCP servers for which neither user nor operator has chosen any: at most 6. An
+    /// empty list stands for `memory` and `repo`.
+    #[cfg_attr(feature = "openapi", schema(max_items = 6))]
+    pub mcp_toolsets: Vec<Toolset>,
     /// Notifications that the project sends.
     pub notifications: NotificationPolicy,
     /// Data imported from trackers and git hosts, and comments posted there.
@@ -301,6 +321,11 @@ impl Policy {
             _ => None,
         }
     }
+}
+
+impl Toolset {
+    /// Toolsets that are offered if nobody has chosen any.
+    pub const DEFAULT: &'static [Self] = &[Self::Memory, Self::Repo];
 }
 
 impl AllowedModels {

@@ -23,6 +23,6 @@ pub use error::Error;
 pub use http::http_router;
 pub use render::{Excerpt, Suggestions, bundle_text};
 pub use server::{CallError, MemoryServer};
-pub use settings::{ServerSettings, Toolset, UnknownToolset};
+pub use settings::{ServerSettings, Toolset, UnknownToolset, parse_toolsets};
 pub use stdio::{StdioSettings, serve_on, stdio};
 pub use tools::{TOOLS, Tool};

@@ -33,7 +33,7 @@ use crate::core::{CoreCall, CoreClient, CoreError, Forwarded};
 use crate::prompts::{self, PHASE_PROMPT, PromptArguments};
 use crate::render::ModelText;
 use crate::sampling::Sampler;
-use crate::settings::ServerSettings;
+use crate::settings::{ServerSettings, Toolset};
 use crate::tools::{self, FieldError, Route, SUBCOMMAND, TOOLS, Tool};
 use crate::{progress, render, resources};
 use errors::{call_failed, invalid, protocol_error, unknown_uri};
@@ -47,7 +47,9 @@ const MAX_NAME: usize = 64;
 /// Header with the default project of an HTTP client, like `--project` of a stdio server.
 const PROJECT_HEADER: &str = "x-memory-copilot-project";
 
-/// Time for which a client may cache the list of tools, which changes only with the program.
+/// Time for which a client may cache the list of tools that the policy of its project decides.
+const POLICY_TTL: Duration = Duration::from_mins(5);
+/// Time for which a client may cache a list of tools that changes only with the program.
 const TOOLS_TTL: Duration = Duration::from_hours(1);
 
 const INSTRUCTIONS: &str = "Long-term memory of the team. Call recall before you answer about \
@@ -105,28 +107,58 @@ impl MemoryServer {
         execute(&caller, tool, tool.read(arguments)?, None).await
     }
 
-    fn tools(&self) -> impl Iterator<Item = &'static Tool> {
-        TOOLS.iter().filter(|tool| tool.is_in(&self.settings.toolsets))
+    /// Returns whether a tool may be in the list of a client. A project may change its policy at
+    /// any time, so all tools may be if it decides.
+    fn may_offer(&self, tool: &Tool) -> bool {
+        self.settings.toolsets.as_ref().is_none_or(|toolsets| tool.is_in(toolsets))
     }
 
-    /// Returns the tools that a client sees. In a session, the list has those of the edit phase
-    /// during that phase only. A list must not change where there are no sessions, so it has all
-    /// tools there.
-    fn listed_tools(&self, context: &RequestContext<RoleServer>) -> Vec<Listed> {
+    /// Returns the toolsets of a client: the chosen ones, else those of the policy of its project.
+    async fn toolsets(&self, context: &RequestContext<RoleServer>) -> Cow<'_, [Toolset]> {
+        if let Some(chosen) = &self.settings.toolsets {
+            return Cow::Borrowed(chosen);
+        }
+        let Ok(Some(project)) = self.project(context) else {
+            return Cow::Borrowed(Toolset::DEFAULT);
+        };
+        let call = CoreCall::get(format!("/projects/{project}/policy"), Vec::new());
+        let policy = self.core.send(call, self.forwarded(context)).await.inspect_err(|error| {
+            tracing::debug!(error = error as &dyn std::error::Error, "no policy for the toolsets");
+        });
+        let names = policy.ok().and_then(|mut policy| {
+            serde_json::from_value::<Vec<Toolset>>(policy["policy"]["mcp_toolsets"].take()).ok()
+        });
+        let of_policy = names.filter(|toolsets| !toolsets.is_empty());
+        of_policy.map_or(Cow::Borrowed(Toolset::DEFAULT), Cow::Owned)
+    }
+
+    fn tools(&self) -> impl Iterator<Item = &'static Tool> {
+        TOOLS.iter().filter(|tool| self.may_offer(tool))
+    }
+
+    /// Returns the tools that a client sees, of those that it is offered. In a session, the list
+    /// has those of the edit phase during that phase only. A list must not change where there are
+    /// no sessions, so it has all tools there.
+    fn listed_tools(
+        &self,
+        offered: &[&'static Tool],
+        context: &RequestContext<RoleServer>,
+    ) -> Vec<Listed> {
         let hides = has_session(context) && self.navigation.phase() == NavigationPhase::Discovery;
-        let tools = self.tools().filter(|tool| !(hides && tool.spec.is_of_edit_phase()));
+        let tools = offered.iter().filter(|tool| !(hides && tool.is_of_edit_phase()));
         tools.map(|tool| tool.listed().clone()).collect()
     }
 
-    /// Returns whether the list of tools changes during a session.
-    fn has_phases(&self) -> bool {
-        self.tools().any(|tool| tool.spec.is_of_edit_phase())
+    /// Returns the tools of the client's toolsets.
+    async fn offered(&self, context: &RequestContext<RoleServer>) -> Vec<&'static Tool> {
+        let toolsets = self.toolsets(context).await;
+        TOOLS.iter().filter(|tool| tool.is_in(&toolsets)).collect()
     }
 
     /// Finds the tool of a call, and the subcommand in a dotted name.
     fn called(&self, name: &str) -> Result<(&'static Tool, Option<String>), ErrorData> {
         let found = tools::from_subcommand(name).filter(|_| tools::from_name(name).is_none());
-        let found = found.filter(|(tool, _)| tool.is_in(&self.settings.toolsets));
+        let found = found.filter(|(tool, _)| self.may_offer(tool));
         match found {
             Some((tool, subcommand)) => Ok((tool, Some(subcommand))),
             None => Ok((self.tool(name)?, None)),
@@ -134,15 +166,23 @@ impl MemoryServer {
     }
 
     fn tool(&self, name: &str) -> Result<&'static Tool, ErrorData> {
-        let tool = tools::from_name(name).filter(|tool| tool.is_in(&self.settings.toolsets));
-        tool.ok_or_else(|| {
-            let mut message = ModelText::from_constant("unknown tool \"");
-            message.add_untrusted(&UntrustedText::new(name), MAX_NAME).add("\"; the tools are: ");
-            for (index, tool) in self.tools().enumerate() {
-                message.add(if index == 0 { "" } else { ", " }).add(tool.name());
-            }
-            message.into_invalid_params()
-        })
+        let tool = tools::from_name(name).filter(|tool| self.may_offer(tool));
+        tool.ok_or_else(|| unknown_tool(name, self.tools()))
+    }
+
+    /// Checks that a client is offered a tool. Those of the default toolsets need no look at the
+    /// policy: they are called most, and the Core checks what the caller may do.
+    async fn check_offered(
+        &self,
+        tool: &'static Tool,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        if self.settings.toolsets.is_some() || tool.is_in(Toolset::DEFAULT) {
+            return Ok(());
+        }
+        let offered = self.offered(context).await;
+        let is_offered = offered.iter().any(|offered| offered.name() == tool.name());
+        if is_offered { Ok(()) } else { Err(unknown_tool(tool.name(), offered.into_iter())) }
     }
 
     async fn run(
@@ -285,6 +325,16 @@ impl MemoryServer {
     }
 }
 
+/// Returns the error for a tool that is not offered.
+fn unknown_tool(name: &str, offered: impl Iterator<Item = &'static Tool>) -> ErrorData {
+    let mut message = ModelText::from_constant("unknown tool \"");
+    message.add_untrusted(&UntrustedText::new(name), MAX_NAME).add("\"; the tools are: ");
+    for (index, tool) in offered.enumerate() {
+        message.add(if index == 0 { "" } else { ", " }).add(tool.name());
+    }
+    message.into_invalid_params()
+}
+
 /// Returns the call for schemas of a project, or for the built-in ones.
 fn schemas_call(path: impl Into<String>, project: Option<&ProjectKey>) -> CoreCall {
     let query = project.map(|key| ("project_key", key.to_string()));
@@ -312,7 +362,7 @@ impl ServerHandler for MemoryServer {
     fn get_info(&self) -> ServerConfig {
         let capabilities =
             ServerCapabilities::builder().enable_tools().enable_resources().enable_prompts();
-        let mut capabilities = if self.has_phases() {
+        let mut capabilities = if self.tools().any(Tool::is_of_edit_phase) {
             capabilities.enable_tool_list_changed().build()
         } else {
             capabilities.build()
@@ -333,10 +383,15 @@ impl ServerHandler for MemoryServer {
         _request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let tools = ListToolsResult::with_all_items(self.listed_tools(&context));
+        let offered = self.offered(&context).await;
+        let tools = ListToolsResult::with_all_items(self.listed_tools(&offered, &context));
         // The list of a session changes with its phase.
-        if self.has_phases() && has_session(&context) {
+        if offered.iter().any(|tool| tool.is_of_edit_phase()) && has_session(&context) {
             return Ok(tools.with_ttl_ms(0).with_cache_scope(CacheScope::Private));
+        }
+        if self.settings.toolsets.is_none() {
+            let ttl = milliseconds(POLICY_TTL);
+            return Ok(tools.with_ttl_ms(ttl).with_cache_scope(CacheScope::Private));
         }
         Ok(tools.with_ttl_ms(milliseconds(TOOLS_TTL)).with_cache_scope(CacheScope::Public))
     }
@@ -351,6 +406,7 @@ impl ServerHandler for MemoryServer {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let (tool, subcommand) = self.called(&request.name)?;
+        self.check_offered(tool, &context).await?;
         let mut arguments = request.arguments.unwrap_or_default();
         if let Some(subcommand) = subcommand {
             arguments.insert(SUBCOMMAND.to_owned(), subcommand.into());
@@ -456,7 +512,8 @@ impl ServerHandler for MemoryServer {
             }
             Err(error) => return Err(protocol_error(&error, None)),
         };
-        prompts.extend(self.has_phases().then(prompts::phase_prompt));
+        let has_phases = self.offered(&context).await.iter().any(|tool| tool.is_of_edit_phase());
+        prompts.extend(has_phases.then(prompts::phase_prompt));
         Ok(ListPromptsResult::with_all_items(prompts)
             .with_ttl_ms(0)
             .with_cache_scope(CacheScope::Private))
@@ -472,7 +529,7 @@ impl ServerHandler for MemoryServer {
             let text = self.system_prompt(&arguments, &context).await?;
             return Ok(text.into_prompt_result().into());
         }
-        if request.name == PHASE_PROMPT && self.has_phases() {
+        if request.name == PHASE_PROMPT && self.tools().any(Tool::is_of_edit_phase) {
             let text = prompts::phase_text(&arguments, self.navigation.phase());
             return Ok(text.map_err(|error| invalid(&error))?.into_prompt_result().into());
         }

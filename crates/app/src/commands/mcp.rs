@@ -5,7 +5,7 @@ use std::process::exit;
 
 use anyhow::{Context, Result};
 use mc_domain::ProjectKey;
-use mc_mcp::{ServerSettings, StdioSettings, Toolset};
+use mc_mcp::{ServerSettings, StdioSettings, parse_toolsets};
 use tokio_util::sync::CancellationToken;
 
 use crate::cli::McpArgs;
@@ -20,7 +20,7 @@ pub async fn run(args: McpArgs, config: &Config, shutdown: CancellationToken) ->
         .project
         .map(|key| ProjectKey::parse(&key).with_context(|| format!("--project {key}")))
         .transpose()?;
-    let toolsets = Toolset::parse(&args.toolsets)?;
+    let toolsets = parse_toolsets(&args.toolsets)?;
     let settings = StdioSettings {
         server: ServerSettings { default_project, toolsets },
         core_url: config.base_url(),

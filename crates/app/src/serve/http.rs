@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use axum::Router;
 use mc_api::{ApiSettings, ApiState, Serving, Tls, TlsFiles};
-use mc_mcp::{CoreClient, MemoryServer, ServerSettings, Toolset};
+use mc_mcp::{CoreClient, MemoryServer, ServerSettings, parse_toolsets};
 use mc_rag::CrossEncoder;
 use mc_workspaces::CommandSettings;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -71,7 +71,7 @@ fn commands(config: &Config) -> Result<Option<CommandSettings>> {
 /// ingress, which has checked the request to `/mcp`.
 pub fn router(state: ApiState, config: &Config, shutdown: &CancellationToken) -> Result<Router> {
     let core = CoreClient::in_process(mc_api::router(state.clone()));
-    let toolsets = Toolset::parse(&config.server.mcp_toolsets)?;
+    let toolsets = parse_toolsets(&config.server.mcp_toolsets)?;
     let server = MemoryServer::new(core, ServerSettings { default_project: None, toolsets });
     let mcp = mc_mcp::http_router(move || server.for_session(), shutdown.clone());
     let ingress = state.ingress(config.server.ingress()?);

@@ -1,6 +1,6 @@
 //! Validation of a policy.
 
-use super::{FindingAction, MinimumRoles, Policy, SanitizerPolicy};
+use super::{FindingAction, MinimumRoles, Policy, SanitizerPolicy, Toolset};
 use crate::kinds::RecordKind;
 use crate::role::Role;
 use crate::text::check_line;
@@ -56,6 +56,9 @@ impl Policy {
             return invalid("tokens.chat_per_day", rule);
         }
         check_commands(&self.allowed_commands)?;
+        if self.mcp_toolsets.len() > Toolset::ALL.len() {
+            return invalid("mcp_toolsets", format!("holds more than {}", Toolset::ALL.len()));
+        }
         match &self.notifications.webhook_url {
             Some(url) => check_webhook(url),
             None => Ok(()),

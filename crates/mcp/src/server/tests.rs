@@ -239,7 +239,7 @@ async fn dotted_names_of_tools_are_accepted() {
 
 #[tokio::test]
 async fn unknown_tool_is_rejected_with_the_known_ones() {
-    let settings = ServerSettings { toolsets: vec![Toolset::Repo], ..shop() };
+    let settings = ServerSettings { toolsets: Some(vec![Toolset::Repo]), ..shop() };
     let session = session(ClientLifecycleMode::Initialize, settings).await;
     for name in ["teleport", "save"] {
         let Err(ServiceError::McpError(error)) =

@@ -65,6 +65,11 @@ impl Tool {
         self.spec.toolsets.iter().any(|toolset| toolsets.contains(toolset))
     }
 
+    /// Returns whether the tool works in the edit phase of a navigation only.
+    pub fn is_of_edit_phase(&self) -> bool {
+        self.spec.is_of_edit_phase()
+    }
+
     /// Returns whether the tool saves a note, which the client's model may judge.
     pub fn is_save(&self) -> bool {
         self.spec.name == super::save::Save::SPEC.name
