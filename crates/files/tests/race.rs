@@ -10,7 +10,7 @@ use mc_files::Root;
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 
 /// Minimum number of operations during the exchange.
-const OPERATIONS: u64 = 100_000;
+const OPERATIONS: u64 = 200_000;
 /// Minimum number of operations that succeed, and of those that fail.
 const SEEN: u64 = 1_000;
 
