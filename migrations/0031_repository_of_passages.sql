@@ -12,7 +12,7 @@ language sql stable set search_path = pg_catalog, public, pg_temp as $$
         repository_of.file, (select d.file_id from docs d where d.id = repository_of.doc))
 $$;
 
--- Without the triggers: the text of no passage changes, and each node builds its keyword index anew
+-- Without the triggers: the text of no passage changes, and each node rebuilds its keyword index
 -- because the format of the index has changed.
 alter table passages disable trigger user;
 update passages p set repository_id = c.repository_id from code_chunks c where c.passage_id = p.id;

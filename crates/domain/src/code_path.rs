@@ -9,7 +9,7 @@ pub const GENERATED_TAG: &str = "generated";
 const TOP_DIRECTORIES: usize = 2;
 /// Names of directories with tests.
 const TEST_DIRECTORIES: [&str; 6] = ["test", "tests", "spec", "specs", "__tests__", "testdata"];
-/// Names of directories with code of others, or of programs.
+/// Names of directories with copied or generated code.
 const GENERATED_DIRECTORIES: [&str; 6] =
     ["vendor", "node_modules", "third_party", "generated", "dist", "build"];
 

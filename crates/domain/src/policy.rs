@@ -324,7 +324,7 @@ impl Policy {
 }
 
 impl Toolset {
-    /// Toolsets that are offered if nobody has chosen any.
+    /// Toolsets that are offered if no other are chosen.
     pub const DEFAULT: &'static [Self] = &[Self::Memory, Self::Repo];
 }
 

@@ -302,7 +302,12 @@ async fn second_run_of_the_same_tree_changes_nothing() {
     fixture.index().await;
     let ids =
         |passages: Vec<IndexedPassage>| passages.into_iter().map(|p| p.id).collect::<Vec<_>>();
-    let before = ids(fixture.passages().await);
+    let passages = fixture.passages().await;
+    let repository = fixture.repository(fixture.tree.path().to_str().expect("UTF-8")).await.id;
+    let is_of_code = |p: &IndexedPassage| p.source == SourceKind::Code;
+    assert!(passages.iter().any(is_of_code) && !passages.iter().all(is_of_code));
+    assert!(passages.iter().all(|p| p.repository == Some(repository)), "{passages:?}");
+    let before = ids(passages);
     let permissions = fs::Permissions::from_mode(0o755);
     fs::set_permissions(fixture.tree.path().join("a.rb"), permissions).expect("a new mode");
     let (counts, reported) = fixture.index().await;

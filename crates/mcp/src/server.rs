@@ -114,22 +114,25 @@ impl MemoryServer {
     }
 
     /// Returns the toolsets of a client: the chosen ones, else those of the policy of its project.
-    async fn toolsets(&self, context: &RequestContext<RoleServer>) -> Cow<'_, [Toolset]> {
+    async fn toolsets(
+        &self,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<Cow<'_, [Toolset]>, ErrorData> {
         if let Some(chosen) = &self.settings.toolsets {
-            return Cow::Borrowed(chosen);
+            return Ok(Cow::Borrowed(chosen));
         }
-        let Ok(Some(project)) = self.project(context) else {
-            return Cow::Borrowed(Toolset::DEFAULT);
-        };
+        let project = self.project(context).map_err(|error| invalid(&error))?;
+        let Some(project) = project else { return Ok(Cow::Borrowed(Toolset::DEFAULT)) };
         let call = CoreCall::get(format!("/projects/{project}/policy"), Vec::new());
-        let policy = self.core.send(call, self.forwarded(context)).await.inspect_err(|error| {
-            tracing::debug!(error = error as &dyn std::error::Error, "no policy for the toolsets");
-        });
-        let names = policy.ok().and_then(|mut policy| {
-            serde_json::from_value::<Vec<Toolset>>(policy["policy"]["mcp_toolsets"].take()).ok()
-        });
-        let of_policy = names.filter(|toolsets| !toolsets.is_empty());
-        of_policy.map_or(Cow::Borrowed(Toolset::DEFAULT), Cow::Owned)
+        let policy = self.core.send(call, self.forwarded(context)).await;
+        let policy = policy.map_err(|error| protocol_error(&error, None))?;
+        let of_policy = policy.pointer("/policy/mcp_toolsets").cloned().unwrap_or_default();
+        let of_policy: Vec<Toolset> = serde_json::from_value(of_policy).unwrap_or_default();
+        Ok(if of_policy.is_empty() {
+            Cow::Borrowed(Toolset::DEFAULT)
+        } else {
+            Cow::Owned(of_policy)
+        })
     }
 
     fn tools(&self) -> impl Iterator<Item = &'static Tool> {
@@ -150,9 +153,12 @@ impl MemoryServer {
     }
 
     /// Returns the tools of the client's toolsets.
-    async fn offered(&self, context: &RequestContext<RoleServer>) -> Vec<&'static Tool> {
-        let toolsets = self.toolsets(context).await;
-        TOOLS.iter().filter(|tool| tool.is_in(&toolsets)).collect()
+    async fn offered(
+        &self,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<Vec<&'static Tool>, ErrorData> {
+        let toolsets = self.toolsets(context).await?;
+        Ok(TOOLS.iter().filter(|tool| tool.is_in(&toolsets)).collect())
     }
 
     /// Finds the tool of a call, and the subcommand in a dotted name.
@@ -180,7 +186,7 @@ impl MemoryServer {
         if self.settings.toolsets.is_some() || tool.is_in(Toolset::DEFAULT) {
             return Ok(());
         }
-        let offered = self.offered(context).await;
+        let offered = self.offered(context).await?;
         let is_offered = offered.iter().any(|offered| offered.name() == tool.name());
         if is_offered { Ok(()) } else { Err(unknown_tool(tool.name(), offered.into_iter())) }
     }
@@ -384,7 +390,14 @@ impl ServerHandler for MemoryServer {
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         let offered = self.offered(&context).await;
+        // Clients list tools when they start, perhaps before the service or a sign-in.
+        let is_known = offered.is_ok();
+        let default = || TOOLS.iter().filter(|tool| tool.is_in(Toolset::DEFAULT)).collect();
+        let offered = offered.unwrap_or_else(|_| default());
         let tools = ListToolsResult::with_all_items(self.listed_tools(&offered, &context));
+        if !is_known {
+            return Ok(tools.with_ttl_ms(0).with_cache_scope(CacheScope::Private));
+        }
         // The list of a session changes with its phase.
         if offered.iter().any(|tool| tool.is_of_edit_phase()) && has_session(&context) {
             return Ok(tools.with_ttl_ms(0).with_cache_scope(CacheScope::Private));
@@ -512,7 +525,8 @@ impl ServerHandler for MemoryServer {
             }
             Err(error) => return Err(protocol_error(&error, None)),
         };
-        let has_phases = self.offered(&context).await.iter().any(|tool| tool.is_of_edit_phase());
+        let offered = self.offered(&context).await.unwrap_or_default();
+        let has_phases = offered.iter().any(|tool| tool.is_of_edit_phase());
         prompts.extend(has_phases.then(prompts::phase_prompt));
         Ok(ListPromptsResult::with_all_items(prompts)
             .with_ttl_ms(0)

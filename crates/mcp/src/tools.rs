@@ -63,9 +63,9 @@ pub static TOOLS: [Tool; 21] = [
     Tool::new::<bash::Bash>(),
 ];
 
-/// Name of the tool that fetches a repository, which goes on after its call.
+/// Name of the tool that fetches a repository, which continues after the call returns.
 pub const FETCH: &str = "github_repository_fetch";
-/// Name of the tool that runs a command, which may go on after its call.
+/// Name of the tool that runs a command, which may continue after the call returns.
 pub const BASH: &str = "bash";
 
 /// Prefixes of the dotted names. Cursor replaces the dot by an underscore, so both spellings are

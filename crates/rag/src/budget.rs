@@ -20,9 +20,10 @@ const LONG_LINE_BYTES: usize = 2 * 1024;
 const BEST_FILE_SHARE: f32 = 0.8;
 
 /// Raises the further matches of the best file, and sorts: a limited context shows much of one file
-/// rather than a little of many.
-pub(crate) fn favor_best_file(snippets: &mut [Snippet]) {
-    let Some((best, others)) = snippets.split_first_mut() else { return };
+/// rather than a little of many. Returns whether the order changed.
+pub(crate) fn favor_best_file(snippets: &mut [Snippet]) -> bool {
+    let before: Vec<_> = snippets.iter().map(|snippet| snippet.passage).collect();
+    let Some((best, others)) = snippets.split_first_mut() else { return false };
     let of_best_file = others
         .iter_mut()
         .filter(|other| other.repository.id == best.repository.id && other.path == best.path);
@@ -30,6 +31,7 @@ pub(crate) fn favor_best_file(snippets: &mut [Snippet]) {
         other.score += BEST_FILE_SHARE * (best.score - other.score);
     }
     sort(snippets);
+    snippets.iter().map(|snippet| snippet.passage).ne(before)
 }
 
 /// Snippets, divided by the limit.
@@ -38,7 +40,7 @@ pub(crate) struct Packed {
     /// Those that fit, in their order.
     pub context: Vec<Snippet>,
     /// Matches that do not fit, in their order and without their texts. Neighbors that do not fit
-    /// are left out: nobody searched for them.
+    /// are left out: they are no matches.
     pub places: Vec<Snippet>,
     /// Whether a snippet was left out or cut.
     pub is_cut: bool,

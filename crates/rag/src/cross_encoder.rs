@@ -21,6 +21,8 @@ const PASSAGES_MAX: usize = 40;
 const PASSAGE_CHARS: usize = 2_000;
 /// Requests of all questions at once; more would wait at the server.
 const REQUESTS_MAX: usize = 4;
+/// Longest time that a question may wait, in milliseconds: a request ends after 30 seconds.
+const TIMEOUT_MS_MAX: u64 = 15_000;
 /// Longest response, in bytes: some numbers for each passage, and perhaps the passages.
 const RESPONSE_BYTES_MAX: usize = 4 * 1024 * 1024;
 
@@ -36,7 +38,7 @@ pub struct CrossEncoderSettings {
     /// Variable of the environment with the API key; none by default.
     #[serde(default)]
     pub api_key_env: Option<String>,
-    /// Milliseconds that a question waits for the scores.
+    /// Milliseconds that a question waits for the scores: 1 to 15,000.
     #[serde(default = "default_timeout")]
     pub timeout_ms: u64,
 }
@@ -87,9 +89,9 @@ impl CrossEncoder {
             InvalidCrossEncoder("`base_url` must be http(s)://host/v1 without a password".into())
         })?;
         let timeout = Duration::from_millis(settings.timeout_ms);
-        if timeout.is_zero() || settings.model.is_empty() {
-            let rule = "set `model`, and `timeout_ms` to at least 1";
-            return Err(InvalidCrossEncoder(rule.into()));
+        if !(1..=TIMEOUT_MS_MAX).contains(&settings.timeout_ms) || settings.model.is_empty() {
+            let rule = format!("set `model`, and `timeout_ms` to 1 to {TIMEOUT_MS_MAX}");
+            return Err(InvalidCrossEncoder(rule));
         }
         Ok(Self {
             client: http_client(&url, timeout).map_err(|error| invalid(&error))?,
@@ -218,6 +220,7 @@ mod tests {
             ("http://user:pass@localhost/v1", "small", 1),
             ("http://localhost/v1", "", 1),
             ("http://localhost/v1", "small", 0),
+            ("http://localhost/v1", "small", 15_001),
         ] {
             let settings =
                 CrossEncoderSettings { model: model.to_owned(), timeout_ms, ..settings(base_url) };

@@ -26,7 +26,11 @@ pub(crate) fn built_in(name: &str) -> Option<SwitchLayer> {
         DEFAULT_PROFILE => Some(SwitchLayer { modules: slow(false), ..SwitchLayer::default() }),
         // No call of a model.
         "fast" => Some(SwitchLayer {
-            modules: slow(false),
+            modules: SLOW
+                .into_iter()
+                .chain([RagModule::CrossEncoder])
+                .map(|module| (module, false))
+                .collect(),
             use_models: Some(false),
             ..SwitchLayer::default()
         }),

@@ -1,7 +1,7 @@
 //! Vectors: queue, replacement, filters, and several models.
 #![allow(missing_docs, clippy::unwrap_used)]
 
-use mc_domain::{ProjectId, SourceKind};
+use mc_domain::{ProjectId, RepositoryId, SourceKind};
 use mc_sanitizer::mask;
 use mc_store::docs;
 use mc_store::passages::{NewPassage, PassageFilter};
@@ -78,6 +78,7 @@ async fn queue_empties_and_nearest_passage_comes_first() {
         (PassageFilter { sources: vec![SourceKind::Doc], ..plain.clone() }, 2),
         (PassageFilter { sources: vec![SourceKind::Code], ..plain.clone() }, 0),
         (PassageFilter { languages: vec!["rust".into()], ..plain.clone() }, 0),
+        (PassageFilter { repositories: vec![RepositoryId::generate()], ..plain.clone() }, 0),
     ];
     let nearest = async || {
         let mut found = Vec::new();

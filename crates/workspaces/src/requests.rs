@@ -142,13 +142,36 @@ pub async fn delete(
         return Err(ServiceError::UnknownWorkspace(id));
     }
     tx.commit().await?;
+    delete_files(settings, &found).await;
+    Ok(())
+}
+
+/// Deletes a workspace that is not fetched yet, as [`delete`] does. Another one stays as it is.
+pub async fn cancel_fetch(
+    ctx: &ProjectContext,
+    settings: &Settings,
+    id: WorkspaceId,
+) -> Result<(), ServiceError> {
+    let found = workspaces::find(&ctx.store, id).await?;
+    let found = found.ok_or(ServiceError::UnknownWorkspace(id))?;
+    let mut tx = ctx.store.begin().await?;
+    let is_deleted = workspaces::delete_unless_fetched(&mut tx, id).await?;
+    tx.commit().await?;
+    if is_deleted {
+        delete_files(settings, &found).await;
+    }
+    Ok(())
+}
+
+/// Deletes the files of a clone on this node.
+async fn delete_files(settings: &Settings, found: &workspaces::Workspace) {
+    let id = found.id;
     if found.kind == WorkspaceKind::Clone && found.node == Some(settings.node) {
         let directory = settings.directory_of(id);
         if let Err(error) = run_blocking(move || delete_directory(&directory)).await {
             tracing::warn!(workspace.id = %id, %error, "a directory is left to the collector");
         }
     }
-    Ok(())
 }
 
 /// Returns the rules of locations of this node.

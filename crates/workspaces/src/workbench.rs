@@ -96,6 +96,15 @@ impl Workbench {
         requests::delete(ctx, &self.settings, id).await
     }
 
+    /// Deletes a workspace that is not fetched yet; another one stays as it is.
+    pub async fn cancel_fetch(
+        &self,
+        ctx: &ProjectContext,
+        id: WorkspaceId,
+    ) -> Result<(), ServiceError> {
+        requests::cancel_fetch(ctx, &self.settings, id).await
+    }
+
     /// Runs a subcommand of `navigator`.
     pub async fn navigator(
         &self,

@@ -201,7 +201,7 @@ pub async fn cancel_command(
 fn status_of(command: &Command) -> StatusCode {
     match command.state {
         CommandState::Running => StatusCode::ACCEPTED,
-        CommandState::Completed => StatusCode::OK,
+        CommandState::Completed | CommandState::Cancelled => StatusCode::OK,
     }
 }
 

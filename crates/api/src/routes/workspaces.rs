@@ -5,8 +5,8 @@ use axum::extract::State;
 use http::StatusCode;
 use mc_contract::operations::page::Page;
 use mc_contract::operations::workspace::{
-    CreateWorkspace, CreateWorkspaceFolder, InspectionQuery, Workspace, WorkspaceFile,
-    WorkspaceFileQuery, WorkspaceInspection, WorkspacePathParams, WorkspaceQuery,
+    CreateWorkspace, CreateWorkspaceFolder, DeletionQuery, InspectionQuery, Workspace,
+    WorkspaceFile, WorkspaceFileQuery, WorkspaceInspection, WorkspacePathParams, WorkspaceQuery,
 };
 use mc_domain::{Permission, WorkspaceId};
 use mc_memory::content_filter::run_blocking;
@@ -102,7 +102,8 @@ pub async fn get_workspace(
 /// Deletes the workspace with its files; changes that were not pushed are lost. A registered
 /// directory stays as it is. Maintainers may delete those of others.
 #[utoipa::path(
-    delete, path = "/workspaces/{id}", tag = "workspaces", params(WorkspacePathParams),
+    delete, path = "/workspaces/{id}", tag = "workspaces",
+    params(WorkspacePathParams, DeletionQuery),
     extensions(("x-access" = json!(Access::Permission(Permission::Read)))),
     responses((status = 204, description = "Deleted"))
 )]
@@ -110,9 +111,14 @@ pub async fn delete_workspace(
     State(api): State<ApiState>,
     caller: Principal,
     PathParams(WorkspacePathParams { id }): PathParams<WorkspacePathParams>,
+    QueryString(DeletionQuery { unless_fetched }): QueryString<DeletionQuery>,
 ) -> Result<StatusCode, Problem> {
     let ctx = api.workspace_context(&caller, id, Permission::Read).await?;
-    api.workbench.delete(&ctx, id).await?;
+    if unless_fetched {
+        api.workbench.cancel_fetch(&ctx, id).await?;
+    } else {
+        api.workbench.delete(&ctx, id).await?;
+    }
     Ok(StatusCode::NO_CONTENT)
 }
 

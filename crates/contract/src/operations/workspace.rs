@@ -166,6 +166,18 @@ pub struct Workspace {
     pub expires_at: Option<DateTime<Utc>>,
 }
 
+/// Which workspace is deleted.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct DeletionQuery {
+    /// Whether a workspace stays that has been fetched. So a fetch is cancelled.
+    #[serde(default)]
+    pub unless_fetched: bool,
+}
+
+impl Request for DeletionQuery {}
+
 /// What to describe of a workspace.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]

@@ -35,5 +35,7 @@ vocabularies! {
         Running = "running",
         /// It has ended; the result says how.
         Completed = "completed",
+        /// It was ended by a cancellation; the result has what it wrote before.
+        Cancelled = "cancelled",
     }
 }

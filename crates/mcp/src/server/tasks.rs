@@ -1,15 +1,18 @@
 //! Calls that take long, as tasks of the protocol (extension `io.modelcontextprotocol/tasks`,
 //! SEP-2663), for clients that declare it.
 //!
-//! The server stores no task. Its id names what the Core keeps: a workspace that is fetched, or a
-//! command of a navigation. So any server of any node can be asked, and the Core decides who may.
+//! The server stores no task. The id of a task names an object of the Core: a workspace that is
+//! fetched, or a command of a navigation. So any server of any node can be asked, and the Core
+//! decides who may ask.
 
 use std::fmt;
 use std::str::FromStr;
 
 use chrono::{DateTime, SecondsFormat, Utc};
 use http::Method;
-use mc_domain::{CommandId, CommandState, NavigationId, UntrustedText, WorkspaceId};
+use mc_domain::{
+    Classified as _, CommandId, CommandState, ErrorKind, NavigationId, UntrustedText, WorkspaceId,
+};
 use rmcp::ErrorData;
 use rmcp::model::{
     CallToolResult, CreateTaskResult, DetailedTask, JsonObject, Task, TaskPayload, TaskStatus,
@@ -19,7 +22,7 @@ use serde_json::{Value, json};
 use super::errors::{CallError, protocol_error};
 use super::lookups::CoreCaller;
 use super::navigating::flat;
-use crate::core::CoreCall;
+use crate::core::{CoreCall, CoreError};
 use crate::render::{ModelText, failure};
 use crate::tools::{self, Tool};
 
@@ -27,10 +30,10 @@ use crate::tools::{self, Tool};
 const POLL_INTERVAL_MS: u64 = 1_000;
 /// Maximum length of an unknown id in the message about it, in characters.
 const MAX_ID: usize = 120;
-/// Exit code of a command that was cancelled.
-const CANCELLED: i64 = 130;
+/// Milliseconds for which the service keeps the result of a command.
+const COMMAND_TTL_MS: u64 = 30 * 60 * 1_000;
 
-/// What a task is about.
+/// The subject of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum TaskId {
     /// The fetch of a workspace.
@@ -71,7 +74,7 @@ impl FromStr for TaskId {
 }
 
 impl TaskId {
-    /// Returns what the response of a tool is about, if its work goes on.
+    /// Returns the id of the task if the work continues after this response of a tool.
     fn of_unfinished(tool: &Tool, response: &Value) -> Option<Self> {
         let id = |field: &str| response[field].as_str();
         match tool.name() {
@@ -125,11 +128,28 @@ impl TaskId {
             Task::new(self.to_string(), TaskStatus::Working, text(started), text(updated))
                 .with_poll_interval_ms(POLL_INTERVAL_MS);
         let lifetime = time("expiresAt").map(|end| end - started);
-        task.ttl_ms = lifetime.and_then(|lifetime| lifetime.num_milliseconds().try_into().ok());
-        if let Self::Fetch(_) = self {
-            task.status_message = response["state"].as_str().map(str::to_owned);
+        let lifetime = lifetime.and_then(|lifetime| lifetime.num_milliseconds().try_into().ok());
+        match self {
+            Self::Fetch(_) => {
+                task.ttl_ms = lifetime;
+                task.status_message = response["state"].as_str().map(str::to_owned);
+            }
+            Self::Command(..) => task.ttl_ms = Some(COMMAND_TTL_MS),
         }
         task
+    }
+
+    /// Returns the task of a command that could not run; `None` if the error is one of the request.
+    fn failed(self, error: &CoreError) -> Option<DetailedTask> {
+        let is_of_command = matches!(self, Self::Command(..))
+            && matches!(error, CoreError::Refused { .. })
+            && matches!(
+                error.kind(),
+                ErrorKind::Invalid | ErrorKind::Conflict | ErrorKind::Internal
+            );
+        let error = is_of_command.then(|| json!(protocol_error(error, None)))?;
+        let Value::Object(error) = error else { return None };
+        Some(DetailedTask::new(self.task(&Value::Null), TaskPayload::Failed { error }))
     }
 
     /// Returns the task with the result of the tool if it has ended.
@@ -138,7 +158,7 @@ impl TaskId {
         let (is_unfinished, is_cancelled, is_error) = match self {
             Self::Fetch(_) => (is_fetching(&response), false, response["state"] == "failed"),
             Self::Command(..) => {
-                let is_cancelled = response["result"]["error_code"] == CANCELLED;
+                let is_cancelled = response["state"] == CommandState::Cancelled.as_str();
                 (response["state"] == CommandState::Running.as_str(), is_cancelled, false)
             }
         };
@@ -173,12 +193,12 @@ fn as_object(result: &CallToolResult) -> JsonObject {
     }
 }
 
-/// Returns whether a tool may go on after its call.
+/// Returns whether the work of a tool may continue after the call returns.
 pub(super) fn may_take_long(tool: &Tool) -> bool {
     [tools::FETCH, tools::BASH].contains(&tool.name())
 }
 
-/// Returns the task of a call whose work goes on after this result; `None` if it has ended.
+/// Returns the task of a call whose work continues after this result; `None` if it has ended.
 pub(super) fn started(tool: &Tool, result: &CallToolResult) -> Option<CreateTaskResult> {
     let response = result.structured_content.as_ref()?;
     let id = TaskId::of_unfinished(tool, response)?;
@@ -188,8 +208,10 @@ pub(super) fn started(tool: &Tool, result: &CallToolResult) -> Option<CreateTask
 /// Returns the state of a task.
 pub(super) async fn get(caller: &CoreCaller<'_>, id: &str) -> Result<DetailedTask, ErrorData> {
     let id: TaskId = id.parse()?;
-    let response = caller.send(id.state_call()).await;
-    let response = response.map_err(|error| protocol_error(&error, None))?;
+    let response = match caller.send(id.state_call()).await {
+        Ok(response) => response,
+        Err(error) => return id.failed(&error).ok_or_else(|| protocol_error(&error, None)),
+    };
     id.detailed(response).map_err(|error| {
         failure(ModelText::default(), &error.message(), None).into_internal_error()
     })
@@ -203,7 +225,12 @@ pub(super) async fn cancel(caller: &CoreCaller<'_>, id: &str) -> Result<(), Erro
         return Ok(());
     }
     let id: TaskId = id.parse()?;
-    let call = CoreCall { method: Method::DELETE, ..CoreCall::get(id.path(), Vec::new()) };
+    let query = match id {
+        // It may be fetched meanwhile, and then it is kept.
+        TaskId::Fetch(_) => vec![("unless_fetched", "true".to_owned())],
+        TaskId::Command(..) => Vec::new(),
+    };
+    let call = CoreCall { method: Method::DELETE, ..CoreCall::get(id.path(), query) };
     caller.send(call).await.map(|_| ()).map_err(|error| protocol_error(&error, None))
 }
 
@@ -219,6 +246,10 @@ mod tests {
             "state": state, "createdAt": "2026-11-20T10:00:00Z",
             "fetchStartedAt": "2026-11-20T10:00:01Z", "expiresAt": "2026-11-20T11:00:00Z",
         })
+    }
+
+    fn task_status(id: TaskId, response: Value) -> TaskStatus {
+        id.detailed(response).expect("a task").status()
     }
 
     #[test]
@@ -268,9 +299,9 @@ mod tests {
         let result = tool.result(&JsonObject::new(), running).expect("a result");
         let task = started(tool, &result).expect("a task").task;
         let id: TaskId = task.task_id.parse().expect("its id");
-        let ended = |error_code: i64| {
+        let ended = |state: &str, error_code: i64| {
             json!({
-                "command_id": ID, "state": "completed", "started_at": "2026-11-20T10:00:00Z",
+                "command_id": ID, "state": state, "started_at": "2026-11-20T10:00:00Z",
                 "stdout_bytes": 3, "stderr_bytes": 0,
                 "result": {
                     "output": "one", "error": "", "error_code": error_code, "cwd": "/workspace",
@@ -278,8 +309,9 @@ mod tests {
                 },
             })
         };
-        assert_eq!(id.detailed(ended(130)).expect("a task").status(), TaskStatus::Cancelled);
-        let task = id.detailed(ended(1)).expect("a task");
+        assert_eq!(task_status(id, ended("cancelled", 130)), TaskStatus::Cancelled);
+        assert_eq!(task_status(id, ended("completed", 130)), TaskStatus::Completed);
+        let task = id.detailed(ended("completed", 1)).expect("a task");
         let TaskPayload::Completed { result } = task.payload else { panic!("it has ended") };
         assert_eq!(result["structuredContent"]["error_code"], 1);
         assert_eq!(result["structuredContent"]["handle"], ID);

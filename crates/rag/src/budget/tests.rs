@@ -59,10 +59,10 @@ fn further_matches_of_the_best_file_come_first() {
     let found = [("a.rs", 1, 0.9), ("b.rs", 1, 0.8), ("b.rs", 90, 0.7), ("a.rs", 50, 0.5)];
     let snippet = |(path, line, score)| code(&repository, path, line, &lines(1, 3), score);
     let mut snippets: Vec<_> = found.into_iter().map(snippet).collect();
-    favor_best_file(&mut snippets);
+    assert!(favor_best_file(&mut snippets));
     let places = snippets.iter().map(|snippet| (snippet.path.as_str(), snippet.line_start));
     assert_eq!(places.collect::<Vec<_>>(), [("a.rs", 1), ("a.rs", 50), ("b.rs", 1), ("b.rs", 90)]);
-    favor_best_file(&mut []);
+    assert!(!favor_best_file(&mut snippets) && !favor_best_file(&mut []));
 }
 
 #[test]

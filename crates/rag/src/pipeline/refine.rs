@@ -15,18 +15,20 @@ impl Run<'_> {
     /// Returns the snippets of the response, in its order.
     pub(super) async fn refine(&mut self, query: &str, found: Vec<Snippet>) -> Packed {
         let mut snippets = found;
-        self.rank(query, &mut snippets).await;
+        let is_ranked_by_model = self.rank(query, &mut snippets).await;
         snippets.truncate(self.plan.top_k);
-        if self.plan.has(RagModule::ContextBudget) {
-            favor_best_file(&mut snippets);
-        }
+        // A model has read the passages, so that its order stays.
+        let has_moved = !is_ranked_by_model
+            && self.plan.has(RagModule::ContextBudget)
+            && favor_best_file(&mut snippets);
         self.add_neighbors(&mut snippets).await;
-        let mut packed = self.fit(snippets);
+        let mut packed = self.fit(snippets, has_moved);
         self.compress(query, &mut packed.context).await;
         Packed { context: arranged(packed.context), ..packed }
     }
 
-    async fn rank(&mut self, query: &str, snippets: &mut [Snippet]) {
+    /// Ranks the snippets, best first. Returns whether a model has changed the order.
+    async fn rank(&mut self, query: &str, snippets: &mut [Snippet]) -> bool {
         let module = RagModule::HeuristicRerank;
         if self.plan.has(module) {
             let started = Instant::now();
@@ -35,7 +37,7 @@ impl Run<'_> {
             }
             self.journal.took(module.as_str(), started.elapsed());
         }
-        self.rank_by_cross_encoder(query, snippets).await;
+        let mut is_ranked_by_model = self.rank_by_cross_encoder(query, snippets).await;
         let module = RagModule::ModelRerank;
         if self.plan.has(module) && snippets.len() > 1 {
             let ranked = model_rerank::rerank(&self.models, query, snippets);
@@ -43,25 +45,26 @@ impl Run<'_> {
             let ranked = self.journal.timed(module.as_str(), ranked).await;
             // The calls of models have a time limit of their own.
             self.deadline += started.elapsed();
-            self.note(module, ranked);
+            is_ranked_by_model |= self.note(module, ranked);
         }
+        is_ranked_by_model
     }
 
-    async fn rank_by_cross_encoder(&mut self, query: &str, snippets: &mut [Snippet]) {
+    async fn rank_by_cross_encoder(&mut self, query: &str, snippets: &mut [Snippet]) -> bool {
         let module = RagModule::CrossEncoder;
         if !self.plan.has(module) {
-            return;
+            return false;
         }
         let Some(encoder) = &self.cross_encoder else {
             self.journal.warn(format!("{module} was left out: a project's policy forbids it"));
-            return;
+            return false;
         };
         let started = Instant::now();
         let ranked = cross_encoder::rerank(encoder, query, snippets).await;
         self.journal.took(module.as_str(), started.elapsed());
         // As for the calls of chat models.
         self.deadline += started.elapsed();
-        self.note(module, ranked);
+        self.note(module, ranked)
     }
 
     /// Adds the code around the best matches. A failure leaves them as they are.
@@ -99,13 +102,13 @@ impl Run<'_> {
 
     /// Leaves out repeated lines, and the texts that exceed the limit of tokens if that module is
     /// on.
-    fn fit(&mut self, snippets: Vec<Snippet>) -> Packed {
+    fn fit(&mut self, snippets: Vec<Snippet>, has_moved: bool) -> Packed {
         let module = RagModule::ContextBudget;
         let is_on = self.plan.has(module);
         let max_tokens = if is_on { self.plan.max_context_tokens } else { usize::MAX };
         let started = Instant::now();
         let packed = pack(snippets, max_tokens, &self.renderer);
-        if packed.is_cut {
+        if packed.is_cut || has_moved {
             self.journal.applied(module);
         }
         if is_on {
@@ -128,12 +131,17 @@ impl Run<'_> {
         }
     }
 
-    /// Records whether a module had an effect.
-    fn note(&mut self, module: RagModule, effect: Result<bool, crate::models::ModelFailure>) {
+    /// Records the effect of a module, and returns whether it had one.
+    fn note(
+        &mut self,
+        module: RagModule,
+        effect: Result<bool, crate::models::ModelFailure>,
+    ) -> bool {
         match effect {
             Ok(true) => self.journal.applied(module),
             Ok(false) => {}
-            Err(failure) => self.journal.model_failed(module, &failure),
+            Err(ref failure) => self.journal.model_failed(module, failure),
         }
+        effect.is_ok_and(|has_effect| has_effect)
     }
 }

@@ -26,13 +26,14 @@ impl Run<'_> {
         let Packed { context, places, .. } = found;
         let (summary, raw_answer) = self.write_texts(query, &context).await;
         let state = match (context.is_empty(), &weakness) {
+            (true, _) if !places.is_empty() => ContextState::TooSmall,
             (true, _) if self.plan.allow_empty_context => ContextState::EmptyAllowed,
             (true, _) => ContextState::Empty,
             (false, Some(_)) => ContextState::Weak,
             (false, None) => ContextState::Strong,
         };
         let augmented_prompt = match state {
-            ContextState::Empty => String::new(),
+            ContextState::Empty | ContextState::TooSmall => String::new(),
             _ => self.renderer.prompt(query, &context),
         };
         let context_tokens = self.renderer.total_tokens(&context);

@@ -73,7 +73,7 @@ async fn ask(context: &RagContext, settings: &RagSettings, profile: &str) -> Rag
 async fn cross_encoder_orders_the_best_matches() {
     let fixture = Fixture::new().await;
     let (url, requests) = server(prefer_tests, Duration::ZERO).await;
-    let settings = settings(&url, 20_000);
+    let settings = settings(&url, 15_000);
     settings.check().unwrap();
     let encoder = CrossEncoder::open(settings.cross_encoder.as_ref().unwrap()).unwrap();
     let context = RagContext { cross_encoder: Some(encoder), ..fixture.context() };
@@ -104,8 +104,8 @@ async fn cross_encoder_that_fails_is_left_out_with_a_warning() {
     let fixture = Fixture::new().await;
     let late = Duration::from_mins(1);
     for (reply, wait, timeout_ms, expected) in [
-        (fail as fn(&Value) -> _, Duration::ZERO, 20_000, "answered 500"),
-        (nonsense, Duration::ZERO, 20_000, "sent no scores"),
+        (fail as fn(&Value) -> _, Duration::ZERO, 15_000, "answered 500"),
+        (nonsense, Duration::ZERO, 15_000, "sent no scores"),
         (prefer_tests, late, 50, "did not answer in time"),
     ] {
         let (url, _) = server(reply, wait).await;

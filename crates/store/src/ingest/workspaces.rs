@@ -239,6 +239,20 @@ pub async fn delete(tx: &mut Tx, id: WorkspaceId) -> Result<bool> {
     Ok(is_deleted)
 }
 
+/// Deletes a workspace that is not fetched yet, and returns whether it did.
+pub async fn delete_unless_fetched(tx: &mut Tx, id: WorkspaceId) -> Result<bool> {
+    let is_deleted = tx
+        .has_changed(sqlx::query!(
+            "delete from workspaces where id = $1 and state in ('queued', 'fetching')",
+            id.0
+        ))
+        .await?;
+    if is_deleted {
+        audit::record(tx, NewEvent::new(AuditAction::WorkspaceDeleted, id));
+    }
+    Ok(is_deleted)
+}
+
 struct Row {
     id: uuid::Uuid,
     project_id: uuid::Uuid,

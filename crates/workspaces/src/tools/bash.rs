@@ -24,7 +24,7 @@ const MAX_OUTPUT_BYTES: usize = 32 * 1024;
 /// Exit code of a command that reached a limit, as `timeout` has it.
 const LIMIT_CODE: i32 = 124;
 /// Exit code of a command that was cancelled, as after Ctrl-C.
-const CANCELLED_CODE: i32 = 130;
+pub(crate) const CANCELLED_CODE: i32 = 130;
 /// Number that shells add to a signal for an exit code.
 const SIGNAL_CODE: i32 = 128;
 

@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::Session;
 use super::exclusion::Permit;
-use crate::tools::{self, CommandProgress, Commands};
+use crate::tools::{self, CANCELLED_CODE, CommandProgress, Commands};
 use crate::{Error, ServiceError};
 
 /// How long the result of a command is kept.
@@ -183,10 +183,11 @@ impl Entry {
             Some(Err((kind, reason))) => Err(ServiceError::CommandFailed { kind, reason }),
         };
         self.note_end();
-        result.map(|response| Command {
-            state: CommandState::Completed,
-            result: Some(response),
-            ..command
+        result.map(|response| {
+            let is_cancelled = self.cancel.is_cancelled() && response.error_code == CANCELLED_CODE;
+            let state =
+                if is_cancelled { CommandState::Cancelled } else { CommandState::Completed };
+            Command { state, result: Some(response), ..command }
         })
     }
 }

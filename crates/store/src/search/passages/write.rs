@@ -73,11 +73,11 @@ fn take_same(existing: &mut PassagesByHash, hash: &[u8], passage: &NewPassage) -
     same_text.remove(same.unwrap_or(0))
 }
 
-/// Updates the position of a passage in its source, and what its vector does not depend on.
+/// Updates the position of a passage in its source, and the fields that are not embedded.
 async fn update(tx: &mut Tx, id: PassageId, ordinal: i32, passage: &NewPassage) -> Result<()> {
     tx.run(sqlx::query!(
         "update passages set ordinal = $2, line_start = $3, line_end = $4, symbols = $5, scope = $6,
-             tags = $7, author = $8
+             tags = $7, author = $8, repository_id = mc.repository_of(doc_id, file_id)
          where id = $1",
         id.0,
         ordinal,
