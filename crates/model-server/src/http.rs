@@ -13,6 +13,14 @@ pub const LONGEST_WAIT: Duration = Duration::from_secs(30);
 /// Maximum characters of a server's error message in ours.
 const MAX_REASON: usize = 300;
 
+/// Returns `{base_url}/{path}`; `None` if `base_url` is invalid.
+pub fn endpoint(base_url: &Url, path: &str) -> Option<Url> {
+    let usable = matches!(base_url.scheme(), "http" | "https") && base_url.password().is_none();
+    let mut url = usable.then(|| base_url.clone())?;
+    url.path_segments_mut().ok()?.pop_if_empty().push(path);
+    Some(url)
+}
+
 /// Returns a client for the server at a URL. `timeout` is that of one request with its response.
 pub fn http_client(url: &Url, timeout: Duration) -> Result<Client, reqwest::Error> {
     // A redirect would send the key and the texts to another server.
@@ -49,6 +57,19 @@ pub fn reason(body: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn endpoint_of(base_url: &str) -> Option<String> {
+        endpoint(&base_url.parse().expect("a URL"), "embeddings").map(|url| url.to_string())
+    }
+
+    #[test]
+    fn endpoint_is_below_the_base_url() {
+        let expected = Some("http://localhost:11434/v1/embeddings".to_owned());
+        assert_eq!(endpoint_of("http://localhost:11434/v1"), expected);
+        assert_eq!(endpoint_of("http://localhost:11434/v1/"), expected);
+        assert_eq!(endpoint_of("ftp://localhost/v1"), None);
+        assert_eq!(endpoint_of("http://user:pass@localhost/v1"), None);
+    }
 
     #[test]
     fn next_attempt_waits_for_the_longer_of_backoff_and_retry_after() {

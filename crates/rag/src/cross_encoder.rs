@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use mc_model_server::{Key, http_client, reason};
+use mc_model_server::{Key, endpoint, http_client, reason};
 use reqwest::Client;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -47,6 +47,21 @@ fn default_timeout() -> u64 {
     2_000
 }
 
+impl CrossEncoderSettings {
+    /// Checks the rules, and returns the URL of the requests. The key is not read: only the service
+    /// has it.
+    pub(crate) fn check(&self) -> Result<Url, InvalidCrossEncoder> {
+        let url = endpoint(&self.base_url, "rerank").ok_or_else(|| {
+            InvalidCrossEncoder("`base_url` must be http(s)://host/v1 without a password".into())
+        })?;
+        if !(1..=TIMEOUT_MS_MAX).contains(&self.timeout_ms) || self.model.is_empty() {
+            let rule = format!("set `model`, and `timeout_ms` to 1 to {TIMEOUT_MS_MAX}");
+            return Err(InvalidCrossEncoder(rule));
+        }
+        Ok(url)
+    }
+}
+
 /// A cross-encoder on a server. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct CrossEncoder {
@@ -65,7 +80,7 @@ pub struct InvalidCrossEncoder(String);
 
 impl InvalidCrossEncoder {
     /// Returns the rule that a setting breaks.
-    pub fn rule(&self) -> &str {
+    pub(crate) fn rule(&self) -> &str {
         &self.0
     }
 }
@@ -85,14 +100,8 @@ impl CrossEncoder {
     /// Creates the client of a server, without a request.
     pub fn open(settings: &CrossEncoderSettings) -> Result<Self, InvalidCrossEncoder> {
         let invalid = |error: &dyn std::error::Error| InvalidCrossEncoder(error.to_string());
-        let url = endpoint(&settings.base_url).ok_or_else(|| {
-            InvalidCrossEncoder("`base_url` must be http(s)://host/v1 without a password".into())
-        })?;
+        let url = settings.check()?;
         let timeout = Duration::from_millis(settings.timeout_ms);
-        if !(1..=TIMEOUT_MS_MAX).contains(&settings.timeout_ms) || settings.model.is_empty() {
-            let rule = format!("set `model`, and `timeout_ms` to 1 to {TIMEOUT_MS_MAX}");
-            return Err(InvalidCrossEncoder(rule));
-        }
         Ok(Self {
             client: http_client(&url, timeout).map_err(|error| invalid(&error))?,
             url,
@@ -183,14 +192,6 @@ pub(crate) async fn rerank(
     Ok(reorder(snippets, &places, ranked))
 }
 
-/// Returns `{base_url}/rerank`; `None` if `base_url` is invalid.
-fn endpoint(base_url: &Url) -> Option<Url> {
-    let is_usable = matches!(base_url.scheme(), "http" | "https") && base_url.password().is_none();
-    let mut url = is_usable.then(|| base_url.clone())?;
-    url.path_segments_mut().ok()?.pop_if_empty().push("rerank");
-    Some(url)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -211,6 +212,15 @@ mod tests {
             assert_eq!(encoder.is_remote(), is_remote, "{url}");
             assert!(encoder.url.path().ends_with("/rerank"), "{}", encoder.url);
         }
+    }
+
+    #[test]
+    fn settings_are_checked_without_the_key() {
+        let api_key_env = Some("MEMORY_COPILOT_TEST_NO_SUCH_KEY".to_owned());
+        let settings = CrossEncoderSettings { api_key_env, ..settings("http://localhost/v1") };
+        settings.check().expect("commands of users have no key");
+        let error = CrossEncoder::open(&settings).expect_err("no key").to_string();
+        assert!(error.contains("MEMORY_COPILOT_TEST_NO_SUCH_KEY"), "{error}");
     }
 
     #[test]

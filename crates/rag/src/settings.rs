@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use mc_contract::operations::rag::{CONTEXT_TOKENS_MAX, CONTEXT_TOKENS_MIN, RagModule};
 use serde::{Deserialize, Serialize};
 
-use crate::cross_encoder::{CrossEncoder, CrossEncoderSettings};
+use crate::cross_encoder::CrossEncoderSettings;
 use crate::profiles::{self, DEFAULT_PROFILE};
 use crate::switches::SwitchLayer;
 
@@ -79,7 +79,7 @@ impl RagSettings {
                 invalid("modules", rule.to_owned())
             }
             None => Ok(()),
-            Some(settings) => match CrossEncoder::open(settings) {
+            Some(settings) => match settings.check() {
                 Ok(_) => Ok(()),
                 Err(error) => invalid("cross_encoder", error.rule().to_owned()),
             },

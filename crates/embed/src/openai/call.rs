@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mc_model_server::{Key, http_client, reason, retry_after};
+use mc_model_server::{Key, endpoint, http_client, reason, retry_after};
 use reqwest::{Client, Response, StatusCode};
 use serde::{Deserialize, Serialize};
 use url::Url;
@@ -50,7 +50,7 @@ impl Call {
         dimensions: Option<usize>,
         timeout: Duration,
     ) -> Result<Self, Error> {
-        let url = endpoint(base_url).ok_or_else(|| {
+        let url = endpoint(base_url, "embeddings").ok_or_else(|| {
             let remedy = "use http(s)://host/v1 without a password";
             Error::Settings(format!("`base_url` is {base_url}; {remedy}"))
         })?;
@@ -151,31 +151,5 @@ impl Call {
 
     fn bad(&self, reason: String) -> Error {
         Error::BadAnswer { model: self.model.clone(), reason }
-    }
-}
-
-/// Returns `{base_url}/embeddings`; `None` if `base_url` is invalid.
-fn endpoint(base_url: &Url) -> Option<Url> {
-    let usable = matches!(base_url.scheme(), "http" | "https") && base_url.password().is_none();
-    let mut url = usable.then(|| base_url.clone())?;
-    url.path_segments_mut().ok()?.pop_if_empty().push("embeddings");
-    Some(url)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn endpoint_of(base_url: &str) -> Option<String> {
-        endpoint(&base_url.parse().expect("a URL")).map(|url| url.to_string())
-    }
-
-    #[test]
-    fn endpoint_is_below_the_base_url() {
-        let expected = Some("http://localhost:11434/v1/embeddings".to_owned());
-        assert_eq!(endpoint_of("http://localhost:11434/v1"), expected);
-        assert_eq!(endpoint_of("http://localhost:11434/v1/"), expected);
-        assert_eq!(endpoint_of("ftp://localhost/v1"), None);
-        assert_eq!(endpoint_of("http://user:pass@localhost/v1"), None);
     }
 }
