@@ -214,8 +214,8 @@ async fn nothing_is_fetched_without_a_workspace_or_a_repository() {
     assert_eq!((kept.repo_owner.as_str(), kept.repo_name.as_str()), ("o", "n"));
 
     let mut tx = world.local.begin().await.unwrap();
-    assert!(workspaces::delete(&mut tx, id).await.unwrap());
-    assert!(!workspaces::delete(&mut tx, id).await.unwrap());
+    assert!(workspaces::delete(&mut tx, id, WorkspaceState::ALL).await.unwrap());
+    assert!(!workspaces::delete(&mut tx, id, WorkspaceState::ALL).await.unwrap());
     tx.commit().await.unwrap();
     assert!(!world.begin(id, node, "a").await);
 }
@@ -488,7 +488,7 @@ async fn navigation_ends_by_its_user_or_with_its_workspace() {
     }
     assert!(navigations::delete(&mut tx, one).await.unwrap());
     assert!(!navigations::delete(&mut tx, one).await.unwrap());
-    assert!(workspaces::delete(&mut tx, workspace).await.unwrap());
+    assert!(workspaces::delete(&mut tx, workspace, WorkspaceState::ALL).await.unwrap());
     tx.commit().await.unwrap();
     assert_eq!(navigations::find(world.db.store(), other, HOUR).await.unwrap(), None);
 }

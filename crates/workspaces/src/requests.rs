@@ -6,7 +6,7 @@ use mc_contract::operations::workspace::{
     CreateWorkspace, CreateWorkspaceFolder, FetchDepth, Workspace, WorkspaceQuery,
 };
 use mc_contract::text::{GitRef, RepositoryLocation, RepositoryPart};
-use mc_domain::{Permission, WorkspaceId, WorkspaceKind};
+use mc_domain::{Permission, WorkspaceId, WorkspaceKind, WorkspaceState};
 use mc_git::WorkTree;
 use mc_integrations::index_runs::{AllowedRepository, LocationRules, RequestedName};
 use mc_memory::ProjectContext;
@@ -128,50 +128,28 @@ pub async fn list(
     Ok(page(found, limit, |last: &Workspace| last.workspace_id))
 }
 
-/// Deletes a workspace, and the files of a clone on this node. Those on another node are deleted by
-/// its collector. A registered directory stays as it is.
+/// Deletes a workspace if it is in one of these states, and returns whether it was. The files of a
+/// clone on this node are deleted, too; those on another node are deleted by its collector. A
+/// registered directory stays as it is.
 pub async fn delete(
     ctx: &ProjectContext,
     settings: &Settings,
     id: WorkspaceId,
-) -> Result<(), ServiceError> {
+    states: &[WorkspaceState],
+) -> Result<bool, ServiceError> {
     let found = workspaces::find(&ctx.store, id).await?;
     let found = found.ok_or(ServiceError::UnknownWorkspace(id))?;
     let mut tx = ctx.store.begin().await?;
-    if !workspaces::delete(&mut tx, id).await? {
-        return Err(ServiceError::UnknownWorkspace(id));
-    }
+    let is_deleted = workspaces::delete(&mut tx, id, states).await?;
     tx.commit().await?;
-    delete_files(settings, &found).await;
-    Ok(())
-}
-
-/// Deletes a workspace that is not fetched yet, as [`delete`] does. Another one stays as it is.
-pub async fn cancel_fetch(
-    ctx: &ProjectContext,
-    settings: &Settings,
-    id: WorkspaceId,
-) -> Result<(), ServiceError> {
-    let found = workspaces::find(&ctx.store, id).await?;
-    let found = found.ok_or(ServiceError::UnknownWorkspace(id))?;
-    let mut tx = ctx.store.begin().await?;
-    let is_deleted = workspaces::delete_unless_fetched(&mut tx, id).await?;
-    tx.commit().await?;
-    if is_deleted {
-        delete_files(settings, &found).await;
-    }
-    Ok(())
-}
-
-/// Deletes the files of a clone on this node.
-async fn delete_files(settings: &Settings, found: &workspaces::Workspace) {
-    let id = found.id;
-    if found.kind == WorkspaceKind::Clone && found.node == Some(settings.node) {
+    let is_here = found.kind == WorkspaceKind::Clone && found.node == Some(settings.node);
+    if is_deleted && is_here {
         let directory = settings.directory_of(id);
         if let Err(error) = run_blocking(move || delete_directory(&directory)).await {
             tracing::warn!(workspace.id = %id, %error, "a directory is left to the collector");
         }
     }
+    Ok(is_deleted)
 }
 
 /// Returns the rules of locations of this node.

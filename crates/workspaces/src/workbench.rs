@@ -15,7 +15,7 @@ use mc_contract::number::WaitSeconds;
 use mc_contract::operations::workspace_tools::{
     BashRequest, Command, EditRequest, GitRequest, JsonEditRequest, NavigatorRequest, ToolResponse,
 };
-use mc_domain::{CommandId, NavigationId, WorkspaceId};
+use mc_domain::{CommandId, NavigationId, WorkspaceId, WorkspaceState};
 use mc_git::Identity;
 use mc_memory::ProjectContext;
 use mc_memory::content_filter::run_blocking;
@@ -93,7 +93,8 @@ impl Workbench {
         self.commands.cancel_of_workspace(id);
         // A command may take some seconds to end; it then works on deleted files.
         let _permit = self.exclusion.enter(&id.to_string()).await.ok();
-        requests::delete(ctx, &self.settings, id).await
+        let is_deleted = requests::delete(ctx, &self.settings, id, WorkspaceState::ALL).await?;
+        if is_deleted { Ok(()) } else { Err(ServiceError::UnknownWorkspace(id)) }
     }
 
     /// Deletes a workspace that is not fetched yet; another one stays as it is.
@@ -102,7 +103,7 @@ impl Workbench {
         ctx: &ProjectContext,
         id: WorkspaceId,
     ) -> Result<(), ServiceError> {
-        requests::cancel_fetch(ctx, &self.settings, id).await
+        requests::delete(ctx, &self.settings, id, WorkspaceState::UNFETCHED).await.map(|_| ())
     }
 
     /// Runs a subcommand of `navigator`.

@@ -39,3 +39,8 @@ vocabularies! {
         Cancelled = "cancelled",
     }
 }
+
+impl WorkspaceState {
+    /// States of a workspace whose fetch has not ended.
+    pub const UNFETCHED: &'static [Self] = &[Self::Queued, Self::Fetching];
+}

@@ -229,22 +229,15 @@ pub async fn mark_used(store: &Store, id: WorkspaceId, ttl: Duration) -> Result<
     tx.commit().await
 }
 
-/// Deletes a workspace on behalf of a user; returns whether it existed. Its node deletes the files.
-pub async fn delete(tx: &mut Tx, id: WorkspaceId) -> Result<bool> {
-    let is_deleted =
-        tx.has_changed(sqlx::query!("delete from workspaces where id = $1", id.0)).await?;
-    if is_deleted {
-        audit::record(tx, NewEvent::new(AuditAction::WorkspaceDeleted, id));
-    }
-    Ok(is_deleted)
-}
-
-/// Deletes a workspace that is not fetched yet, and returns whether it did.
-pub async fn delete_unless_fetched(tx: &mut Tx, id: WorkspaceId) -> Result<bool> {
+/// Deletes a workspace on behalf of a user if it is in one of these states, and returns whether it
+/// was. Its node deletes the files.
+pub async fn delete(tx: &mut Tx, id: WorkspaceId, states: &[WorkspaceState]) -> Result<bool> {
+    let states: Vec<&str> = states.iter().map(|state| state.as_str()).collect();
     let is_deleted = tx
         .has_changed(sqlx::query!(
-            "delete from workspaces where id = $1 and state in ('queued', 'fetching')",
-            id.0
+            "delete from workspaces where id = $1 and state = any($2)",
+            id.0,
+            &states as &[&str]
         ))
         .await?;
     if is_deleted {
