@@ -1,9 +1,9 @@
 //! What the path of a file in a repository says about its code.
 
 /// Tag of code that tests other code.
-pub const TEST_TAG: &str = "test";
+const TEST_TAG: &str = "test";
 /// Tag of code that was generated, or copied from elsewhere.
-pub const GENERATED_TAG: &str = "generated";
+const GENERATED_TAG: &str = "generated";
 
 /// Directories at the top of a path that become tags.
 const TOP_DIRECTORIES: usize = 2;
@@ -14,7 +14,7 @@ const GENERATED_DIRECTORIES: [&str; 6] =
     ["vendor", "node_modules", "third_party", "generated", "dist", "build"];
 
 /// Returns the tags of a file of code: the names of its topmost directories in lower case,
-/// [`TEST_TAG`] and [`GENERATED_TAG`].
+/// `test` and `generated`.
 pub fn tags(path: &str) -> Vec<String> {
     let mut tags: Vec<String> = Vec::new();
     let kinds = [(TEST_TAG, is_test(path)), (GENERATED_TAG, is_generated(path))];

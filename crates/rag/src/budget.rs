@@ -22,7 +22,6 @@ const BEST_FILE_SHARE: f32 = 0.8;
 /// Raises the further matches of the best file, and sorts: a limited context shows much of one file
 /// rather than a little of many. Returns whether the order changed.
 pub(crate) fn favor_best_file(snippets: &mut [Snippet]) -> bool {
-    let before: Vec<_> = snippets.iter().map(|snippet| snippet.passage).collect();
     let Some((best, others)) = snippets.split_first_mut() else { return false };
     let of_best_file = others
         .iter_mut()
@@ -30,8 +29,7 @@ pub(crate) fn favor_best_file(snippets: &mut [Snippet]) -> bool {
     for other in of_best_file {
         other.score += BEST_FILE_SHARE * (best.score - other.score);
     }
-    sort(snippets);
-    snippets.iter().map(|snippet| snippet.passage).ne(before)
+    sort(snippets)
 }
 
 /// Snippets, divided by the limit.

@@ -24,15 +24,13 @@ const WORD_CHARS_MIN: usize = 4;
 /// Multiplies the scores by the factors and sorts. Returns whether the order changed.
 pub(crate) fn rerank(snippets: &mut [Snippet], query: &str) -> bool {
     let words = words(query);
-    let before: Vec<_> = snippets.iter().map(|snippet| snippet.passage).collect();
     for snippet in snippets.iter_mut() {
         snippet.score *= span_factor(snippet)
             * path_factor(snippet, &words)
             * origin_factor(snippet, &words)
             * symbol_factor(snippet, &words);
     }
-    sort(snippets);
-    snippets.iter().map(|snippet| snippet.passage).ne(before)
+    sort(snippets)
 }
 
 fn words(query: &str) -> HashSet<String> {

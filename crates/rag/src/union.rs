@@ -39,11 +39,15 @@ pub(crate) fn union(all: Vec<Results>) -> Vec<Snippet> {
 }
 
 /// Sorts by score, best first; equal ones by their places, so that the order is always the same.
-pub(crate) fn sort(snippets: &mut [Snippet]) {
-    snippets.sort_by(|a, b| {
-        let place = |snippet: &Snippet| (snippet.path.clone(), snippet.line_start);
-        b.score.total_cmp(&a.score).then_with(|| place(a).cmp(&place(b)))
-    });
+/// Returns whether the order changed.
+pub(crate) fn sort(snippets: &mut [Snippet]) -> bool {
+    let order = |a: &Snippet, b: &Snippet| {
+        let by_place = || (&a.path, a.line_start).cmp(&(&b.path, b.line_start));
+        b.score.total_cmp(&a.score).then_with(by_place)
+    };
+    let was_sorted = snippets.is_sorted_by(|a, b| order(a, b).is_le());
+    snippets.sort_by(order);
+    !was_sorted
 }
 
 struct Merged {
