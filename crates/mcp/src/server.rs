@@ -6,6 +6,7 @@ mod lookups;
 mod navigating;
 mod opening;
 mod tasks;
+mod toolsets;
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -42,8 +43,6 @@ use navigating::{Navigated, SessionNavigation, Waiting};
 
 pub use errors::CallError;
 
-/// Maximum length of the name of an unknown tool in the message about it, in characters.
-const MAX_NAME: usize = 64;
 /// Header with the default project of an HTTP client, like `--project` of a stdio server.
 const PROJECT_HEADER: &str = "x-memory-copilot-project";
 
@@ -107,38 +106,6 @@ impl MemoryServer {
         execute(&caller, tool, tool.read(arguments)?, None).await
     }
 
-    /// Returns whether a tool may be in the list of a client. A project may change its policy at
-    /// any time, so all tools may be if it decides.
-    fn may_offer(&self, tool: &Tool) -> bool {
-        self.settings.toolsets.as_ref().is_none_or(|toolsets| tool.is_in(toolsets))
-    }
-
-    /// Returns the toolsets of a client: the chosen ones, else those of the policy of its project.
-    async fn toolsets(
-        &self,
-        context: &RequestContext<RoleServer>,
-    ) -> Result<Cow<'_, [Toolset]>, ErrorData> {
-        if let Some(chosen) = &self.settings.toolsets {
-            return Ok(Cow::Borrowed(chosen));
-        }
-        let project = self.project(context).map_err(|error| invalid(&error))?;
-        let Some(project) = project else { return Ok(Cow::Borrowed(Toolset::DEFAULT)) };
-        let call = CoreCall::get(format!("/projects/{project}/policy"), Vec::new());
-        let policy = self.core.send(call, self.forwarded(context)).await;
-        let policy = policy.map_err(|error| protocol_error(&error, None))?;
-        let of_policy = policy.pointer("/policy/mcp_toolsets").cloned().unwrap_or_default();
-        let of_policy: Vec<Toolset> = serde_json::from_value(of_policy).unwrap_or_default();
-        Ok(if of_policy.is_empty() {
-            Cow::Borrowed(Toolset::DEFAULT)
-        } else {
-            Cow::Owned(of_policy)
-        })
-    }
-
-    fn tools(&self) -> impl Iterator<Item = &'static Tool> {
-        TOOLS.iter().filter(|tool| self.may_offer(tool))
-    }
-
     /// Returns the tools that a client sees, of those that it is offered. In a session, the list
     /// has those of the edit phase during that phase only. A list must not change where there are
     /// no sessions, so it has all tools there.
@@ -150,45 +117,6 @@ impl MemoryServer {
         let hides = has_session(context) && self.navigation.phase() == NavigationPhase::Discovery;
         let tools = offered.iter().filter(|tool| !(hides && tool.is_of_edit_phase()));
         tools.map(|tool| tool.listed().clone()).collect()
-    }
-
-    /// Returns the tools of the client's toolsets.
-    async fn offered(
-        &self,
-        context: &RequestContext<RoleServer>,
-    ) -> Result<Vec<&'static Tool>, ErrorData> {
-        let toolsets = self.toolsets(context).await?;
-        Ok(TOOLS.iter().filter(|tool| tool.is_in(&toolsets)).collect())
-    }
-
-    /// Finds the tool of a call, and the subcommand in a dotted name.
-    fn called(&self, name: &str) -> Result<(&'static Tool, Option<String>), ErrorData> {
-        let found = tools::from_subcommand(name).filter(|_| tools::from_name(name).is_none());
-        let found = found.filter(|(tool, _)| self.may_offer(tool));
-        match found {
-            Some((tool, subcommand)) => Ok((tool, Some(subcommand))),
-            None => Ok((self.tool(name)?, None)),
-        }
-    }
-
-    fn tool(&self, name: &str) -> Result<&'static Tool, ErrorData> {
-        let tool = tools::from_name(name).filter(|tool| self.may_offer(tool));
-        tool.ok_or_else(|| unknown_tool(name, self.tools()))
-    }
-
-    /// Checks that a client is offered a tool. Those of the default toolsets need no look at the
-    /// policy: they are called most, and the Core checks what the caller may do.
-    async fn check_offered(
-        &self,
-        tool: &'static Tool,
-        context: &RequestContext<RoleServer>,
-    ) -> Result<(), ErrorData> {
-        if self.settings.toolsets.is_some() || tool.is_in(Toolset::DEFAULT) {
-            return Ok(());
-        }
-        let offered = self.offered(context).await?;
-        let is_offered = offered.iter().any(|offered| offered.name() == tool.name());
-        if is_offered { Ok(()) } else { Err(unknown_tool(tool.name(), offered.into_iter())) }
     }
 
     async fn run(
@@ -220,7 +148,7 @@ impl MemoryServer {
         context: &RequestContext<RoleServer>,
     ) -> Result<CallToolResult, CallError> {
         let session = has_session(context).then_some(&*self.navigation);
-        let waiting = if has_tasks(context) {
+        let waiting = if tasks::are_declared(context) {
             Waiting::Briefly
         } else if context.meta.get_progress_token().is_some() {
             Waiting::ForEnd
@@ -331,16 +259,6 @@ impl MemoryServer {
     }
 }
 
-/// Returns the error for a tool that is not offered.
-fn unknown_tool(name: &str, offered: impl Iterator<Item = &'static Tool>) -> ErrorData {
-    let mut message = ModelText::from_constant("unknown tool \"");
-    message.add_untrusted(&UntrustedText::new(name), MAX_NAME).add("\"; the tools are: ");
-    for (index, tool) in offered.enumerate() {
-        message.add(if index == 0 { "" } else { ", " }).add(tool.name());
-    }
-    message.into_invalid_params()
-}
-
 /// Returns the call for schemas of a project, or for the built-in ones.
 fn schemas_call(path: impl Into<String>, project: Option<&ProjectKey>) -> CoreCall {
     let query = project.map(|key| ("project_key", key.to_string()));
@@ -439,7 +357,7 @@ impl ServerHandler for MemoryServer {
         }
         let outcome = self.run(tool, arguments, &context).await;
         if let Ok(result) = &outcome
-            && has_tasks(&context)
+            && tasks::are_declared(&context)
             && let Some(task) = tasks::started(tool, result)
         {
             return Ok(CallToolResponse::Task(task));
@@ -530,7 +448,9 @@ impl ServerHandler for MemoryServer {
     ) -> Result<ListPromptsResult, ErrorData> {
         let project = self.project(&context).map_err(|error| invalid(&error))?;
         let call = schemas_call("/sgr", project.as_deref());
-        let mut prompts = match self.core.send(call, self.forwarded(&context)).await {
+        let schemas = self.core.send(call, self.forwarded(&context));
+        let (schemas, offered) = tokio::join!(schemas, self.offered(&context));
+        let mut prompts = match schemas {
             Ok(answer) => prompts::listed(&answer),
             // Clients list prompts when they start, perhaps before the service.
             Err(CoreError::NotRunning { .. } | CoreError::TokenUnreadable { .. }) => {
@@ -538,8 +458,7 @@ impl ServerHandler for MemoryServer {
             }
             Err(error) => return Err(protocol_error(&error, None)),
         };
-        let offered = self.offered(&context).await.unwrap_or_default();
-        let has_phases = offered.iter().any(|tool| tool.is_of_edit_phase());
+        let has_phases = offered.unwrap_or_default().iter().any(|tool| tool.is_of_edit_phase());
         prompts.extend(has_phases.then(prompts::phase_prompt));
         Ok(ListPromptsResult::with_all_items(prompts)
             .with_ttl_ms(0)
@@ -619,11 +538,6 @@ fn has_session(context: &RequestContext<RoleServer>) -> bool {
     let info = context.peer.peer_info();
     info.is_some_and(|info| has_sessions(&info.protocol_version))
         && context.meta.protocol_version().as_ref().is_none_or(has_sessions)
-}
-
-/// Returns whether the client declares tasks (SEP-2663).
-fn has_tasks(context: &RequestContext<RoleServer>) -> bool {
-    context.client_capabilities().is_some_and(|capabilities| capabilities.supports_tasks())
 }
 
 /// Returns the HTTP request of an MCP request; `None` for stdio.

@@ -92,7 +92,7 @@ pub(super) async fn navigate(
     let handle = handle(caller, &arguments, session).await?;
     arguments.insert("handle".into(), json!(handle));
     let path = format!("/navigations/{handle}/{part}");
-    let call = match (request, command) {
+    let mut call = match (request, command) {
         (Some(request), _) => CoreCall::post(path.clone(), Value::Object(request)),
         (None, command) => {
             let path = format!("{path}/{}", command.unwrap_or_default());
@@ -100,7 +100,6 @@ pub(super) async fn navigate(
             CoreCall { method, ..CoreCall::get(path, vec![]) }
         }
     };
-    let mut call = call;
     if waiting == Waiting::Briefly && part == COMMANDS && call.method != Method::DELETE {
         call.query.push(("wait_seconds", BRIEFLY.to_string()));
     }

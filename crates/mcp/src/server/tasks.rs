@@ -12,11 +12,13 @@ use chrono::{DateTime, SecondsFormat, Utc};
 use http::Method;
 use mc_domain::{
     Classified as _, CommandId, CommandState, ErrorKind, NavigationId, UntrustedText, WorkspaceId,
+    WorkspaceState,
 };
 use rmcp::ErrorData;
 use rmcp::model::{
     CallToolResult, CreateTaskResult, DetailedTask, JsonObject, Task, TaskPayload, TaskStatus,
 };
+use rmcp::service::{RequestContext, RoleServer};
 use serde_json::{Value, json};
 
 use super::errors::{CallError, protocol_error};
@@ -156,7 +158,11 @@ impl TaskId {
     fn detailed(self, response: Value) -> Result<DetailedTask, CallError> {
         let task = self.task(&response);
         let (is_unfinished, is_cancelled, is_error) = match self {
-            Self::Fetch(_) => (is_fetching(&response), false, response["state"] == "failed"),
+            Self::Fetch(_) => (
+                is_fetching(&response),
+                false,
+                response["state"] == WorkspaceState::Failed.as_str(),
+            ),
             Self::Command(..) => {
                 let is_cancelled = response["state"] == CommandState::Cancelled.as_str();
                 (response["state"] == CommandState::Running.as_str(), is_cancelled, false)
@@ -183,7 +189,7 @@ impl TaskId {
 
 /// Returns whether a workspace is not fetched yet.
 fn is_fetching(workspace: &Value) -> bool {
-    ["queued", "fetching"].iter().any(|state| workspace["state"] == *state)
+    WorkspaceState::UNFETCHED.iter().any(|state| workspace["state"] == state.as_str())
 }
 
 fn as_object(result: &CallToolResult) -> JsonObject {
@@ -191,6 +197,11 @@ fn as_object(result: &CallToolResult) -> JsonObject {
         Value::Object(object) => object,
         _ => JsonObject::new(),
     }
+}
+
+/// Returns whether the client declares tasks.
+pub(super) fn are_declared(context: &RequestContext<RoleServer>) -> bool {
+    context.client_capabilities().is_some_and(|capabilities| capabilities.supports_tasks())
 }
 
 /// Returns whether the work of a tool may continue after the call returns.
@@ -207,7 +218,10 @@ pub(super) fn started(tool: &Tool, result: &CallToolResult) -> Option<CreateTask
 
 /// Returns the state of a task.
 pub(super) async fn get(caller: &CoreCaller<'_>, id: &str) -> Result<DetailedTask, ErrorData> {
-    let id: TaskId = id.parse()?;
+    state(caller, id.parse()?).await
+}
+
+async fn state(caller: &CoreCaller<'_>, id: TaskId) -> Result<DetailedTask, ErrorData> {
     let response = match caller.send(id.state_call()).await {
         Ok(response) => response,
         Err(error) => return id.failed(&error).ok_or_else(|| protocol_error(&error, None)),
@@ -220,11 +234,10 @@ pub(super) async fn get(caller: &CoreCaller<'_>, id: &str) -> Result<DetailedTas
 /// Cancels a task: a command ends, and a workspace that is not fetched yet is deleted. A task that
 /// has ended stays as it is.
 pub(super) async fn cancel(caller: &CoreCaller<'_>, id: &str) -> Result<(), ErrorData> {
-    let task = get(caller, id).await?;
-    if task.status().is_terminal() {
+    let id: TaskId = id.parse()?;
+    if state(caller, id).await?.status().is_terminal() {
         return Ok(());
     }
-    let id: TaskId = id.parse()?;
     let query = match id {
         // It may be fetched meanwhile, and then it is kept.
         TaskId::Fetch(_) => vec![("unless_fetched", "true".to_owned())],
