@@ -150,14 +150,18 @@ fn answerable<'a>(
     Ok(possible)
 }
 
+/// Asks for a form with one required field of a JSON type.
+pub fn form_request(text: &str, field: &str, kind: &str) -> InputRequest {
+    let request = json!({"method": "elicitation/create", "params": {
+        "mode": "form", "message": text, "requestedSchema": {
+            "type": "object", "properties": {field: {"type": kind}}, "required": [field]}}});
+    serde_json::from_value(request).expect("a request of the protocol")
+}
+
 impl Question {
     fn request(&self) -> InputRequest {
         let request = match self.kind {
-            Kind::Form(field, kind) => {
-                json!({"method": "elicitation/create", "params": {
-                "mode": "form", "message": self.text, "requestedSchema": {
-                    "type": "object", "properties": {field: {"type": kind}}, "required": [field]}}})
-            }
+            Kind::Form(field, kind) => return form_request(self.text, field, kind),
             Kind::Sampling => json!({"method": "sampling/createMessage", "params": {
                 "messages": [{"role": "user", "content": {"type": "text", "text": self.text}}],
                 "maxTokens": 100}}),

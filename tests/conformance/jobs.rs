@@ -5,10 +5,12 @@ use std::time::Duration;
 use rmcp::ErrorData;
 use rmcp::model::{
     CallToolResponse, CallToolResult, ClientCapabilities, ContentBlock, CreateTaskResult,
-    ErrorCode, InputRequest, JsonObject,
+    ErrorCode, JsonObject,
 };
 use rmcp::task_manager::{TaskContext, TaskExit, TaskManager, TaskOptions};
 use serde_json::{Value, json};
+
+use crate::dialogs::form_request;
 
 /// The tools.
 pub const TOOLS: &[&str] =
@@ -77,24 +79,19 @@ async fn run(name: String, arguments: JsonObject, task: TaskContext) -> Outcome 
             Err(TaskExit::Error(error))
         }
         "confirm_delete" => {
-            let answer = task.request_input("confirm", question("confirm", "boolean")).await?;
+            let answer = task
+                .request_input("confirm", form_request("Please confirm", "confirm", "boolean"))
+                .await?;
             Ok(text(&format!("confirmed: {answer}")))
         }
         _ => {
             let (first, second) = tokio::join!(
-                task.request_input("first", question("name", "string")),
-                task.request_input("second", question("name", "string")),
+                task.request_input("first", form_request("Please answer", "name", "string")),
+                task.request_input("second", form_request("Please answer", "name", "string")),
             );
             Ok(text(&format!("answers: {} {}", first?, second?)))
         }
     }
-}
-
-fn question(field: &str, kind: &str) -> InputRequest {
-    let request = json!({"method": "elicitation/create", "params": {
-        "mode": "form", "message": "Please answer", "requestedSchema": {
-            "type": "object", "properties": {field: {"type": kind}}, "required": [field]}}});
-    serde_json::from_value(request).expect("a request of the protocol")
 }
 
 fn seconds(arguments: &JsonObject) -> Duration {

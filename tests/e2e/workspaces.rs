@@ -17,8 +17,12 @@ use crate::repository;
 
 /// Fetches a repository of this disk into a workspace, and waits until it is there.
 async fn fetched(service: &Service, location: &Path) -> Value {
-    let request = json!({"project_key": "shop", "location": location});
-    let created = service.post("/workspaces", &request).await;
+    ready(service, &json!({"project_key": "shop", "location": location})).await
+}
+
+/// Requests a workspace, and waits until its files are there.
+async fn ready(service: &Service, request: &Value) -> Value {
+    let created = service.post("/workspaces", request).await;
     assert!(created["job"].is_string(), "{created}");
     let path = format!("/workspaces/{}", id(&created));
     let is_over = |found: &Value| found["state"] == "ready" || found["state"] == "failed";
@@ -309,10 +313,7 @@ async fn repository_of_a_git_server_answers_questions() {
     let request = json!({
         "project_key": "shop", "location": server.url("sources"), "owner": "acme", "name": "rag",
     });
-    let created = service.post("/workspaces", &request).await;
-    let is_over = |found: &Value| found["state"] == "ready" || found["state"] == "failed";
-    let workspace = service.until(&format!("/workspaces/{}", id(&created)), is_over).await;
-    assert_eq!(workspace["state"], "ready", "{workspace}");
+    let workspace = ready(&service, &request).await;
     let run = format!("/ingest/runs/{}", workspace["ingestId"].as_str().expect("a run"));
     let run = service.until(&run, |run| run["completed_at"].is_string()).await;
     assert_eq!(run["status"], "SUCCEEDED", "{run}");
