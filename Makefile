@@ -74,6 +74,10 @@ test: test-setup ## Run every test (ARGS are passed to nextest only)
 	@$(OFFLINE) scripts/with-postgres cargo test --quiet --locked --workspace --doc
 	@$(MAKE) --no-print-directory conformance rls fuzz-smoke bench-tiny
 
+.PHONY: trim
+trim: ## Delete build results if the disk has little room left
+	@scripts/trim $(CARGO_TARGET_DIR)
+
 .PHONY: attack
 attack: test-setup build ## Run every attack: the tests that SECURITY.md names, hostile texts, and floods of the release binary (ARGS='--seconds 10')
 	@$(OFFLINE) cargo build --release --locked --package mc-bench
