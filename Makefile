@@ -15,6 +15,9 @@ BINARY := $(CARGO_TARGET_DIR)/release/memory-copilot
 # For a trial of the service from a checkout: built in minutes, hardly optimized.
 QUICK_BINARY := $(CARGO_TARGET_DIR)/quick/memory-copilot
 
+# Tests often wait for a server of their own, so two for each processor keep it busy.
+export NEXTEST_TEST_THREADS ?= $(shell echo $$((2 * $$(nproc))))
+
 # SQL is checked against the committed .sqlx, even if the shell has a DATABASE_URL.
 OFFLINE := env -u DATABASE_URL SQLX_OFFLINE=true
 
