@@ -21,10 +21,11 @@ use crate::query::gloss::{self, Gloss};
 use crate::query::{
     Options, ParsedQuery, Query, all_terms, compound_term, parse, significant_terms, stem_terms,
 };
+use crate::rank::Candidate;
 use crate::rank::Step;
+use crate::rank::dedup::{WordPairs, dedup};
 use crate::rank::fusion::{Fused, fuse};
 use crate::rank::rerank::{RankContext, rerank};
-use crate::rank::{Candidate, dedup::dedup};
 use crate::response::{Explain, Hit, SearchResponse};
 use crate::retrievers::keyword::{self, DistinctiveText, KeywordHits, KeywordQuery};
 use crate::retrievers::vector::{VectorHits, VectorQuery, VectorRetriever};
@@ -100,8 +101,12 @@ pub async fn search_all(
     });
     let mut found = try_join_all(each).await?;
     let passages = hydrate(context, project, &mut found).await?;
-    let outcomes = found.into_iter().zip(searches);
-    Ok(outcomes.map(|(found, (query, options))| found.ranked(query, options, &passages)).collect())
+    let mut word_pairs = WordPairs::default();
+    let ranked = found
+        .into_iter()
+        .zip(searches)
+        .map(|(found, (query, options))| found.ranked(query, options, &passages, &mut word_pairs));
+    Ok(ranked.collect())
 }
 
 /// Fused results of a search's retrievers, before the passages are read.
@@ -196,6 +201,7 @@ impl Shortlist {
         query: &Query,
         options: &Options,
         passages: &HashMap<PassageId, Passage>,
+        word_pairs: &mut WordPairs,
     ) -> SearchResponse {
         let candidate = |Fused { id, retrievers, score, .. }| {
             Some(Candidate::new(passages.get(&id)?.clone(), retrievers, score))
@@ -208,7 +214,7 @@ impl Shortlist {
             disabled_steps: options.disabled_steps.clone(),
         };
         rerank(&mut candidates, &context);
-        let unique = dedup(candidates, options.limit, options.max_per_file);
+        let unique = dedup(candidates, options.limit, options.max_per_file, word_pairs);
         let hit = |candidate| {
             let mut hit = hit(candidate, &self.covered, options.explain);
             hit.similarity_below = self.lowest_similarity.filter(|_| hit.similarity.is_none());

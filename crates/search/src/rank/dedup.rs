@@ -1,9 +1,12 @@
 //! Removal of near-duplicate texts, and of too many hits from one file.
 
-use std::collections::{HashMap, HashSet};
+use std::cmp::Ordering;
+use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
 
-use mc_domain::SourceKind;
+use mc_domain::{PassageId, SourceKind};
+use mc_store::passages::IndexedPassage;
 
 use super::Candidate;
 
@@ -12,14 +15,25 @@ const SAME_TEXT: f32 = 0.9;
 /// Texts with fewer words are duplicates only if all words are equal, because one word may matter.
 const SHORT_TEXT_WORDS: usize = 12;
 
+/// The pairs of adjacent words of passages, computed once for several searches.
+#[derive(Debug, Default)]
+pub struct WordPairs(HashMap<PassageId, Arc<[u64]>>);
+
+impl WordPairs {
+    fn of(&mut self, passage: &IndexedPassage) -> Arc<[u64]> {
+        Arc::clone(self.0.entry(passage.id).or_insert_with(|| word_pairs(&passage.text).into()))
+    }
+}
+
 /// Returns the first `limit` candidates that are no duplicates, in their order.
 pub fn dedup(
     candidates: Vec<Candidate>,
     limit: usize,
     max_per_file: Option<usize>,
+    word_pairs: &mut WordPairs,
 ) -> Vec<Candidate> {
     let mut kept: Vec<Candidate> = Vec::with_capacity(limit);
-    let mut texts: Vec<(SourceKind, HashSet<u64>)> = Vec::with_capacity(limit);
+    let mut texts: Vec<(SourceKind, Arc<[u64]>)> = Vec::with_capacity(limit);
     let mut per_file: HashMap<_, usize> = HashMap::new();
     for candidate in candidates {
         if kept.len() == limit {
@@ -34,8 +48,8 @@ pub fn dedup(
         // Duplicate records are merged when they are saved, so two similar records differ in
         // something important, such as a number.
         let words = match source {
-            SourceKind::Memory => HashSet::new(),
-            _ => words(&candidate.passage.indexed.text),
+            SourceKind::Memory => Arc::default(),
+            _ => word_pairs.of(&candidate.passage.indexed),
         };
         // Only passages of the same source are compared: a dialog may quote a document.
         if texts.iter().any(|(kind, other)| *kind == source && same_text(other, &words)) {
@@ -50,35 +64,58 @@ pub fn dedup(
     kept
 }
 
-/// Returns the hashes of the pairs of adjacent words, ignoring case.
-fn words(text: &str) -> HashSet<u64> {
-    let words: Vec<String> = text
+/// Returns the hashes of the pairs of adjacent words, ignoring case, sorted and each once.
+fn word_pairs(text: &str) -> Vec<u64> {
+    let words: Vec<u64> = text
         .split(|c: char| !c.is_alphanumeric() && c != '_')
         .filter(|word| !word.is_empty())
-        .map(str::to_lowercase)
+        .map(hashed)
         .collect();
-    if words.len() < 2 {
-        return words.iter().map(|word| hashed(std::slice::from_ref(word))).collect();
-    }
-    words.windows(2).map(hashed).collect()
+    let mut pairs = if words.len() < 2 {
+        words
+    } else {
+        // The order of the words matters.
+        words.windows(2).map(|pair| pair[0].rotate_left(1).wrapping_add(pair[1])).collect()
+    };
+    pairs.sort_unstable();
+    pairs.dedup();
+    pairs
 }
 
-fn hashed(words: &[String]) -> u64 {
+fn hashed(word: &str) -> u64 {
     let mut hasher = DefaultHasher::new();
-    words.hash(&mut hasher);
+    word.chars().flat_map(char::to_lowercase).for_each(|c| c.hash(&mut hasher));
     hasher.finish()
 }
 
-fn same_text(a: &HashSet<u64>, b: &HashSet<u64>) -> bool {
-    if a.is_empty() || b.is_empty() {
+fn same_text(a: &[u64], b: &[u64]) -> bool {
+    let (shorter, longer) = if a.len() < b.len() { (a, b) } else { (b, a) };
+    // Most texts differ too much in length.
+    if shorter.is_empty() || (shorter.len() as f32) < SAME_TEXT * longer.len() as f32 {
         return false;
     }
-    let shared = a.intersection(b).count();
+    let shared = count_shared(shorter, longer);
     let total = a.len() + b.len() - shared;
-    if a.len().min(b.len()) < SHORT_TEXT_WORDS {
+    if shorter.len() < SHORT_TEXT_WORDS {
         return shared == total;
     }
     shared as f32 >= SAME_TEXT * total as f32
+}
+
+/// Returns how many values two sorted lists have in common.
+fn count_shared(mut a: &[u64], mut b: &[u64]) -> usize {
+    let mut shared = 0;
+    while let ([first, rest @ ..], [other, others @ ..]) = (a, b) {
+        match first.cmp(other) {
+            Ordering::Less => a = rest,
+            Ordering::Greater => b = others,
+            Ordering::Equal => {
+                shared += 1;
+                (a, b) = (rest, others);
+            }
+        }
+    }
+    shared
 }
 
 #[cfg(test)]
