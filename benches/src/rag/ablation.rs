@@ -118,6 +118,11 @@ pub async fn run(args: Args) -> Result<()> {
         })
         .await?,
     );
+    let fields = json!({"topK": LIMIT, "disabledModules": MODULES});
+    let row = measure("without any module", &set, &changes, async |question| {
+        pipeline(&engine, &question.text, &fields).await
+    });
+    rows.push(row.await?);
     for module in MODULES {
         let fields = json!({"topK": LIMIT, "disabledModules": [module]});
         let what = format!("without {module}");

@@ -9,6 +9,7 @@ use mc_chat::ChatModels;
 use mc_contract::operations::rag::{RagSearchRequest, RagSearchResponse};
 use mc_domain::Policy;
 use mc_indexer::embedding_queue::{self, Batch};
+use mc_indexer::hnsw::{self, FLAT_VECTORS_MAX};
 use mc_memory::chat::ProjectChat;
 use mc_rag::{RagContext, RagSettings};
 use mc_search::{ActiveModel, ActiveModels, Freshness, KeywordIndex, SearchContext};
@@ -69,6 +70,8 @@ impl Engine {
         }
         ensure!(count > 0, "no passage was embedded");
         say(&format!("{count} passages embedded in {:.1} s", started.elapsed().as_secs_f64()));
+        // As the service does every minute.
+        hnsw::fill_hnsw(&store, &model, FLAT_VECTORS_MAX).await?;
         let stop = CancellationToken::new();
         let (keyword, _) =
             mc_search::index::start(&store, &work.join("keyword"), stop.clone()).await?;
