@@ -49,15 +49,22 @@ pub(crate) struct SubQuery {
 }
 
 impl Origin {
-    /// Returns how much the score of a result counts, compared with one of the original query.
+    /// Returns how much the score of a result counts, compared with one of the original query. What
+    /// only a part found comes last.
     pub fn weight(self) -> f32 {
         match self {
             Self::Original => 1.0,
             Self::Rewritten => 0.9,
             Self::WithNames => 0.8,
             Self::Variant => 0.6,
-            Self::Part => 0.3,
+            Self::Part => 0.1,
         }
+    }
+
+    /// Whether a result counts more if this sub-query has found it as well. A part repeats words of
+    /// the query, so that it is no further evidence.
+    pub fn is_evidence(self) -> bool {
+        self != Self::Part
     }
 
     /// Whether the vector index is searched, too. A part of the query is similar to the same

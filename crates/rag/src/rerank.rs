@@ -1,29 +1,33 @@
-//! Heuristic rerank: factors for size, path and symbol, on top of the score of the search.
+//! Heuristic rerank: factors for span, path, origin and symbol, on top of the score of the search.
+//!
+//! The search has ranked the same words already, so that a name decides only between passages of
+//! nearly equal score. docs/rag.md has the alternatives that were tried.
 
 use std::collections::HashSet;
 
 use mc_contract::operations::rag::MatchKind;
 use mc_domain::code_path;
+use mc_search::analyzer::{TermKind, analyze, is_stop_word};
 
 use crate::snippet::Snippet;
 use crate::union::sort;
 
-/// For a span of one line, which rarely holds an implementation.
-const SHORT_SPAN_FACTOR: f32 = 0.9;
+/// For a span of one line that defines nothing, which rarely holds an implementation.
+const SHORT_SPAN_FACTOR: f32 = 0.95;
 /// For code of tests, if the query does not ask for tests.
 const TEST_FACTOR: f32 = 0.7;
 /// For generated or copied code.
 const GENERATED_FACTOR: f32 = 0.6;
-/// For a path with a word of the query as the name of a file or directory.
-const PATH_FACTOR: f32 = 1.03;
-/// For a definition whose name is a word of the query.
-const SYMBOL_FACTOR: f32 = 1.05;
-/// Letters from which a word of the query says something about a path or a symbol.
-const WORD_CHARS_MIN: usize = 4;
+/// For a file whose name the query has.
+const PATH_FACTOR: f32 = 1.02;
+/// For a definition whose name the query has.
+const SYMBOL_FACTOR: f32 = 1.03;
+/// Names of files that are known by their directory.
+const UNNAMED_FILES: [&str; 5] = ["__init__", "index", "lib", "main", "mod"];
 
 /// Multiplies the scores by the factors and sorts. Returns whether the order changed.
 pub(crate) fn rerank(snippets: &mut [Snippet], query: &str) -> bool {
-    let words = words(query);
+    let words = Words::of(query);
     for snippet in snippets.iter_mut() {
         snippet.score *= span_factor(snippet)
             * path_factor(snippet, &words)
@@ -33,40 +37,57 @@ pub(crate) fn rerank(snippets: &mut [Snippet], query: &str) -> bool {
     sort(snippets)
 }
 
-fn words(query: &str) -> HashSet<String> {
-    let words = query.split(|c: char| !c.is_alphanumeric());
-    words.filter(|word| !word.is_empty()).map(str::to_lowercase).collect()
+/// The words of a query.
+struct Words {
+    /// Identifiers as they are written, and stems of words and parts.
+    terms: HashSet<String>,
+    is_about_tests: bool,
+}
+
+impl Words {
+    fn of(query: &str) -> Self {
+        let words = query.split(|c: char| !c.is_alphanumeric());
+        let is_about_tests =
+            words.into_iter().any(|word| code_path::is_word_for_tests(&word.to_lowercase()));
+        let terms = analyze(query).into_iter().map(|lexeme| lexeme.text);
+        Self { terms: terms.filter(|term| !is_stop_word(term)).collect(), is_about_tests }
+    }
+
+    /// Whether the query has all words of a name, which are at least two: `trigger delay` has those
+    /// of `TriggerDelay`. A name of one word is most often just a word of the language.
+    fn have(&self, name: &str) -> bool {
+        let lexemes = analyze(name);
+        let parts = lexemes.iter().filter(|lexeme| lexeme.kind == TermKind::Part);
+        parts.clone().count() > 1 && parts.into_iter().all(|part| self.terms.contains(&part.text))
+    }
 }
 
 fn span_factor(snippet: &Snippet) -> f32 {
-    let is_short = snippet.kind == MatchKind::Code && snippet.line_count() == 1;
+    let is_short =
+        snippet.kind == MatchKind::Code && snippet.line_count() == 1 && snippet.symbols.is_empty();
     if is_short { SHORT_SPAN_FACTOR } else { 1.0 }
 }
 
-fn path_factor(snippet: &Snippet, words: &HashSet<String>) -> f32 {
-    let path = snippet.path.to_lowercase();
-    let parts = path.split('/').map(|part| part.split('.').next().unwrap_or_default());
-    let is_named =
-        parts.into_iter().any(|part| part.len() >= WORD_CHARS_MIN && words.contains(part));
-    if is_named { PATH_FACTOR } else { 1.0 }
+fn path_factor(snippet: &Snippet, words: &Words) -> f32 {
+    let names = snippet.path.rsplit('/').map(|part| part.split('.').next().unwrap_or_default());
+    let name = names.into_iter().find(|name| !UNNAMED_FILES.contains(name));
+    if name.is_some_and(|name| words.have(name)) { PATH_FACTOR } else { 1.0 }
 }
 
-fn origin_factor(snippet: &Snippet, words: &HashSet<String>) -> f32 {
+fn origin_factor(snippet: &Snippet, words: &Words) -> f32 {
     if code_path::is_generated(&snippet.path) {
         GENERATED_FACTOR
-    } else if code_path::is_test(&snippet.path)
-        && !words.iter().any(|word| code_path::is_word_for_tests(word))
-    {
+    } else if code_path::is_test(&snippet.path) && !words.is_about_tests {
         TEST_FACTOR
     } else {
         1.0
     }
 }
 
-fn symbol_factor(snippet: &Snippet, words: &HashSet<String>) -> f32 {
+fn symbol_factor(snippet: &Snippet, words: &Words) -> f32 {
     let is_named = snippet.symbols.iter().any(|symbol| {
-        let last = symbol.rsplit([':', '.', '#', '/']).next().unwrap_or_default().to_lowercase();
-        last.len() >= WORD_CHARS_MIN && words.contains(&last)
+        let last = symbol.rsplit([':', '.', '#', '/']).next().unwrap_or_default();
+        words.have(last)
     });
     if is_named { SYMBOL_FACTOR } else { 1.0 }
 }
@@ -101,12 +122,24 @@ mod tests {
 
     #[test]
     fn named_path_and_symbol_come_first() {
-        assert_eq!(order("the cart delay", &["a.rs", "src/cart.rs"])[0], "src/cart.rs");
+        for (query, named) in [
+            ("the delays of the cart", "src/cart_delay.rs"),
+            ("read CartDelay", "src/cart_delay.rs"),
+            ("the delay of a cart", "src/cart_delay/index.ts"),
+        ] {
+            assert_eq!(order(query, &["a.rs", named])[0], named, "{query}");
+        }
         let repository = repository("shop");
         let mut snippets = ["a.rs", "b.rs"].map(|path| code(&repository, path, 1, BODY, 1.0));
-        snippets[1].symbols = vec!["Cart::delay".to_owned()];
-        assert!(rerank(&mut snippets, "where is delay"));
+        snippets[1].symbols = vec!["Cart::trigger_delay".to_owned()];
+        assert!(rerank(&mut snippets, "where is the delay triggered"));
         assert_eq!(snippets[0].path, "b.rs");
+    }
+
+    #[test]
+    fn name_of_one_word_or_with_other_words_decides_nothing() {
+        let unnamed = ["a.rs", "src/cart.rs", "src/cart_total.rs", "src/main.rs"];
+        assert_eq!(order("the main delay of a cart", &unnamed), unnamed);
     }
 
     #[test]
@@ -116,5 +149,8 @@ mod tests {
             [code(&repository, "a.rs", 1, "mod b;", 1.0), code(&repository, "b.rs", 1, BODY, 1.0)];
         assert!(rerank(&mut snippets, "x"));
         assert_eq!(snippets[0].path, "b.rs");
+        snippets[1].symbols = vec!["LIMIT".to_owned()];
+        snippets[1].score = snippets[0].score;
+        assert!(rerank(&mut snippets, "x"), "a definition is no short span");
     }
 }

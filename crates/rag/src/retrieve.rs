@@ -40,7 +40,7 @@ pub(crate) struct SearchLimits {
 }
 
 /// The results of one search.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Results {
     /// Position of the sub-query.
     pub sub_query: usize,

@@ -25,11 +25,12 @@ pub(crate) fn union(all: Vec<Results>) -> Vec<Snippet> {
             let kind = if snippet.kind == MatchKind::Doc { DOCUMENT_WEIGHT } else { 1.0 };
             let score = snippet.score * origin.weight() * kind;
             snippet.sub_queries.insert(sub_query);
+            let evidence = if origin.is_evidence() { score } else { 0.0 };
             match merged.entry((snippet.repository.id, snippet.span_hash.clone())) {
                 Entry::Vacant(entry) => {
-                    entry.insert(Merged { snippet, best: score, sum: score });
+                    entry.insert(Merged { snippet, best: score, evidence });
                 }
-                Entry::Occupied(mut entry) => entry.get_mut().add(snippet, score),
+                Entry::Occupied(mut entry) => entry.get_mut().add(snippet, score, evidence),
             }
         }
     }
@@ -52,14 +53,16 @@ pub(crate) fn sort(snippets: &mut [Snippet]) -> bool {
 
 struct Merged {
     snippet: Snippet,
+    /// Best score.
     best: f32,
-    sum: f32,
+    /// Sum of the scores of the sub-queries that are evidence.
+    evidence: f32,
 }
 
 impl Merged {
-    fn add(&mut self, other: Snippet, score: f32) {
+    fn add(&mut self, other: Snippet, score: f32, evidence: f32) {
         self.best = self.best.max(score);
-        self.sum += score;
+        self.evidence += evidence;
         let evidence = &mut self.snippet.evidence;
         evidence.keyword = higher(evidence.keyword, other.evidence.keyword);
         evidence.similarity = higher(evidence.similarity, other.evidence.similarity);
@@ -68,7 +71,7 @@ impl Merged {
     }
 
     fn into_snippet(self) -> Snippet {
-        let score = self.best + FURTHER_SHARE * (self.sum - self.best);
+        let score = self.best + FURTHER_SHARE * (self.evidence - self.best).max(0.0);
         Snippet { score, ..self.snippet }
     }
 }
@@ -108,11 +111,29 @@ mod tests {
         let snippet = |score| vec![code(&repository, "a.rs", 1, "x", score)];
         let merged = union(vec![
             Results { sub_query: 0, origin: Origin::Original, snippets: snippet(0.5) },
-            Results { sub_query: 2, origin: Origin::Part, snippets: snippet(1.0) },
+            Results { sub_query: 2, origin: Origin::Variant, snippets: snippet(0.5) },
         ]);
         assert_eq!(merged.len(), 1);
         assert_eq!(merged[0].sub_queries, BTreeSet::from([0, 2]));
         assert!((merged[0].score - 0.53).abs() < 1e-6, "{}", merged[0].score);
+    }
+
+    #[test]
+    fn part_adds_snippets_and_raises_none() {
+        let repository = repository("shop");
+        let found = |path| code(&repository, path, 1, "x", 0.5);
+        let part = Results {
+            sub_query: 1,
+            origin: Origin::Part,
+            snippets: vec![found("a.rs"), found("b.rs")],
+        };
+        let whole =
+            Results { sub_query: 0, origin: Origin::Original, snippets: vec![found("a.rs")] };
+        for all in [[&part, &whole], [&whole, &part]] {
+            let merged = union(all.map(Results::clone).into());
+            let scores: Vec<_> = merged.iter().map(|s| (s.path.as_str(), s.score)).collect();
+            assert_eq!(scores, [("a.rs", 0.5), ("b.rs", 0.5 * Origin::Part.weight())]);
+        }
     }
 
     proptest! {
