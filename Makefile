@@ -75,7 +75,7 @@ test-setup: setup
 test: test-setup ## Run every test (ARGS are passed to nextest only)
 	@$(OFFLINE) scripts/with-postgres cargo nextest run --locked --workspace $(ARGS)
 	@$(OFFLINE) scripts/with-postgres cargo test --quiet --locked --workspace --doc
-	@$(MAKE) --no-print-directory conformance rls fuzz-smoke bench-tiny
+	@$(MAKE) --no-print-directory ARGS= conformance rls fuzz-smoke bench-tiny
 
 .PHONY: trim
 trim: ## Delete build results if the disk has little room left
