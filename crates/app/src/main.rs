@@ -98,8 +98,26 @@ fn prepare(cli: &Cli) -> Result<Config> {
     Ok(config)
 }
 
-#[tokio::main]
-async fn run_to_exit(cli: Cli, config: Config) -> ExitCode {
+/// Stack of each thread, in bytes; only what is used takes memory. The calls of a request without
+/// optimization, as `make run` and `make demo` build the program, need more than the default of
+/// 2 MiB.
+const THREAD_STACK_BYTES: usize = 8 << 20;
+
+fn run_to_exit(cli: Cli, config: Config) -> ExitCode {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .thread_stack_size(THREAD_STACK_BYTES)
+        .build();
+    match runtime.context("the threads of the program can't be started") {
+        Ok(runtime) => runtime.block_on(run_with_exit_code(cli, config)),
+        Err(error) => {
+            report_error(&error);
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run_with_exit_code(cli: Cli, config: Config) -> ExitCode {
     let outcome = Box::pin(run(cli, config)).await;
     // Ends all calls of parsers, because the runtime waits for the threads that they block.
     mc_parser_pool::stop();
