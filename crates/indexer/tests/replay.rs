@@ -5,19 +5,19 @@
 
 use std::future::poll_fn;
 use std::path::Path;
+use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
-use std::time::Duration;
 
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use mc_indexer::run::{self, RunOutcome};
 use mc_store::ingest_runs::IngestRun;
+use mc_store::testing::until_a_session_waits;
 use mc_testkit::TestDatabase;
 use replay::index::Index;
 use replay::source::Source;
 use replay::{generated, trial};
-use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 #[path = "../../../tests/replay/mod.rs"]
@@ -68,26 +68,33 @@ async fn attempt_that_was_presumed_dead_writes_no_file() {
         source.move_to(stale).unwrap();
         let run = index.enqueue().await.unwrap();
         let Some(paused) = paused(&index, &run, polls).await else { break };
+        let mut updated = pin!(async {
+            other.finish(&run).await?;
+            source.move_to(newest)?;
+            other.update().await
+        });
         // An attempt that is paused within a transaction keeps its locks.
-        let is_taken_over = timeout(LOCKED, other.finish(&run)).await.is_ok();
-        source.move_to(newest).unwrap();
-        let is_updated = is_taken_over && timeout(LOCKED, other.update()).await.is_ok();
-        assert_eq!(paused.await, Ok(RunOutcome::Done), "{polls}");
-        if is_updated {
-            compared += 1;
-            let seen = index.searchable().await.unwrap();
-            assert!(seen.is_ready() && seen.source_ref == *newest, "{polls}: {seen:?}");
-            let differences = index.files().await.unwrap().differences(&right);
-            assert!(differences.is_empty(), "{polls}: {differences:?}");
-        } else {
-            other.update().await.unwrap();
-        }
+        let outcome = tokio::select! {
+            updated = &mut updated => {
+                updated.unwrap();
+                compared += 1;
+                paused.await
+            }
+            waits = until_a_session_waits(store) => {
+                waits.unwrap();
+                let (outcome, updated) = tokio::join!(paused, updated);
+                updated.unwrap();
+                outcome
+            }
+        };
+        assert_eq!(outcome, Ok(RunOutcome::Done), "{polls}");
+        let seen = index.searchable().await.unwrap();
+        assert!(seen.is_ready() && seen.source_ref == *newest, "{polls}: {seen:?}");
+        let differences = index.files().await.unwrap().differences(&right);
+        assert!(differences.is_empty(), "{polls}: {differences:?}");
     }
     assert!(compared > 3, "{compared}");
 }
-
-/// Time in which another worker is done with a run, if no lock keeps it from it.
-const LOCKED: Duration = Duration::from_secs(3);
 
 /// Starts a run, and leaves it after some polls. Returns the rest of it; `None` if it has ended.
 async fn paused(
