@@ -142,6 +142,8 @@ impl Watch {
             // Before processes are collected, since their times vanish with them.
             let exceeded = self.meter.measure(&self.limits)?;
             if let Some(status) = self.collect_ended()? {
+                // Now this process has the time that the ended ones used since the measurement.
+                self.meter.measure(&self.limits)?;
                 return Ok(self.ended(status, EndedBy::Exit));
             }
             if let Some(limit) = exceeded {
