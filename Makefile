@@ -16,7 +16,7 @@ BINARY := $(CARGO_TARGET_DIR)/release/memory-copilot
 QUICK_BINARY := $(CARGO_TARGET_DIR)/quick/memory-copilot
 
 # Tests often wait for a server of their own, so two for each processor keep it busy.
-export NEXTEST_TEST_THREADS ?= $(shell echo $$((2 * $$(nproc))))
+export NEXTEST_TEST_THREADS := $(or $(NEXTEST_TEST_THREADS),$(shell echo $$((2 * $$(nproc)))))
 
 # SQL is checked against the committed .sqlx, even if the shell has a DATABASE_URL.
 OFFLINE := env -u DATABASE_URL SQLX_OFFLINE=true
