@@ -67,10 +67,9 @@ pub(crate) fn pack(snippets: Vec<Snippet>, max_tokens: usize, renderer: &Rendere
                 Some(_) => packed.is_cut = true,
                 None => packed.leave_out(snippet),
             }
-            part
+            part.map(|part| Snippet { tokens: renderer.tokens(&part), ..part })
         };
-        if let Some(mut snippet) = fitting {
-            snippet.tokens = renderer.tokens(&snippet);
+        if let Some(snippet) = fitting {
             tokens_left = tokens_left.saturating_sub(snippet.tokens);
             shown_lines.add(&snippet);
             packed.context.push(snippet);

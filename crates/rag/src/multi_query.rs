@@ -49,8 +49,8 @@ pub(crate) struct SubQuery {
 }
 
 impl Origin {
-    /// Returns how much the score of a result counts, compared with one of the original query. What
-    /// only a part found comes last.
+    /// Returns how much the score of a result counts, compared with one of the original query. A
+    /// result that only a part found ranks below nearly all results of the query.
     pub fn weight(self) -> f32 {
         match self {
             Self::Original => 1.0,
@@ -61,15 +61,10 @@ impl Origin {
         }
     }
 
-    /// Whether a result counts more if this sub-query has found it as well. A part repeats words of
-    /// the query, so that it is no further evidence.
-    pub fn is_evidence(self) -> bool {
-        self != Self::Part
-    }
-
-    /// Whether the vector index is searched, too. A part of the query is similar to the same
-    /// passages as the query itself, and its embedding would take most of the search time.
-    pub fn uses_vectors(self) -> bool {
+    /// Returns whether this is a whole query, not a part of one. A part repeats words of the query,
+    /// so it is no further evidence for results of the query. It is also similar to the same
+    /// passages and commits, and its embedding would take most of the search time.
+    pub fn is_whole(self) -> bool {
         self != Self::Part
     }
 }

@@ -3,11 +3,11 @@
 //! The search has ranked the same words already, so that a name decides only between passages of
 //! nearly equal score. docs/rag.md has the alternatives that were tried.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use mc_contract::operations::rag::MatchKind;
 use mc_domain::code_path;
-use mc_search::analyzer::{TermKind, analyze, is_stop_word};
+use mc_search::analyzer::{Lexeme, TermKind, analyze, is_stop_word};
 
 use crate::snippet::Snippet;
 use crate::union::sort;
@@ -18,21 +18,25 @@ const SHORT_SPAN_FACTOR: f32 = 0.95;
 const TEST_FACTOR: f32 = 0.7;
 /// For generated or copied code.
 const GENERATED_FACTOR: f32 = 0.6;
-/// For a file whose name the query has.
+/// For a file if the query has all words of its name.
 const PATH_FACTOR: f32 = 1.02;
-/// For a definition whose name the query has.
+/// For a definition if the query has all words of its name.
 const SYMBOL_FACTOR: f32 = 1.03;
+/// Maximum number of files that define a name. A name with more is probably a namespace, and does
+/// not count.
+const DEFINING_FILES_MAX: usize = 4;
 /// Names of files that are known by their directory.
 const UNNAMED_FILES: [&str; 5] = ["__init__", "index", "lib", "main", "mod"];
 
 /// Multiplies the scores by the factors and sorts. Returns whether the order changed.
 pub(crate) fn rerank(snippets: &mut [Snippet], query: &str) -> bool {
     let words = Words::of(query);
+    let names = named_definitions(snippets, &words);
     for snippet in snippets.iter_mut() {
         snippet.score *= span_factor(snippet)
             * path_factor(snippet, &words)
             * origin_factor(snippet, &words)
-            * symbol_factor(snippet, &words);
+            * symbol_factor(snippet, &names);
     }
     sort(snippets)
 }
@@ -49,8 +53,11 @@ impl Words {
         let words = query.split(|c: char| !c.is_alphanumeric());
         let is_about_tests =
             words.into_iter().any(|word| code_path::is_word_for_tests(&word.to_lowercase()));
-        let terms = analyze(query).into_iter().map(|lexeme| lexeme.text);
-        Self { terms: terms.filter(|term| !is_stop_word(term)).collect(), is_about_tests }
+        // Every part of an identifier counts.
+        let is_prose = |kind| matches!(kind, TermKind::Word | TermKind::Surface);
+        let is_stop = |lexeme: &Lexeme| is_prose(lexeme.kind) && is_stop_word(&lexeme.text);
+        let lexemes = analyze(query).into_iter().filter(|lexeme| !is_stop(lexeme));
+        Self { terms: lexemes.map(|lexeme| lexeme.text).collect(), is_about_tests }
     }
 
     /// Whether the query has all words of a name, which are at least two: `trigger delay` has those
@@ -84,11 +91,24 @@ fn origin_factor(snippet: &Snippet, words: &Words) -> f32 {
     }
 }
 
-fn symbol_factor(snippet: &Snippet, words: &Words) -> f32 {
-    let is_named = snippet.symbols.iter().any(|symbol| {
-        let last = symbol.rsplit([':', '.', '#', '/']).next().unwrap_or_default();
-        words.have(last)
-    });
+/// Returns the names of definitions that the query has.
+fn named_definitions(snippets: &[Snippet], words: &Words) -> HashSet<String> {
+    let mut files: HashMap<&str, HashSet<_>> = HashMap::new();
+    for snippet in snippets {
+        for name in snippet.symbols.iter().map(|symbol| name_of(symbol)) {
+            files.entry(name).or_default().insert((snippet.repository.id, &snippet.path));
+        }
+    }
+    let few = files.into_iter().filter(|(_, files)| files.len() <= DEFINING_FILES_MAX);
+    few.map(|(name, _)| name).filter(|name| words.have(name)).map(str::to_owned).collect()
+}
+
+fn name_of(symbol: &str) -> &str {
+    symbol.rsplit([':', '.', '#', '/']).next().unwrap_or_default()
+}
+
+fn symbol_factor(snippet: &Snippet, names: &HashSet<String>) -> f32 {
+    let is_named = snippet.symbols.iter().any(|symbol| names.contains(name_of(symbol)));
     if is_named { SYMBOL_FACTOR } else { 1.0 }
 }
 
@@ -125,6 +145,7 @@ mod tests {
         for (query, named) in [
             ("the delays of the cart", "src/cart_delay.rs"),
             ("read CartDelay", "src/cart_delay.rs"),
+            ("what does from_cart do", "src/from_cart.rs"),
             ("the delay of a cart", "src/cart_delay/index.ts"),
         ] {
             assert_eq!(order(query, &["a.rs", named])[0], named, "{query}");
@@ -134,6 +155,17 @@ mod tests {
         snippets[1].symbols = vec!["Cart::trigger_delay".to_owned()];
         assert!(rerank(&mut snippets, "where is the delay triggered"));
         assert_eq!(snippets[0].path, "b.rs");
+    }
+
+    #[test]
+    fn name_of_a_namespace_decides_nothing() {
+        let repository = repository("shop");
+        let mut snippets = ["a.rb", "b.rb", "c.rb", "d.rb", "e.rb", "f.rb"]
+            .map(|path| code(&repository, path, 1, BODY, 1.0));
+        for snippet in &mut snippets[1..] {
+            snippet.symbols = vec!["TriggerDelay".to_owned()];
+        }
+        assert!(!rerank(&mut snippets, "the delay of a trigger"));
     }
 
     #[test]

@@ -40,7 +40,7 @@ pub(crate) struct SearchLimits {
 }
 
 /// The results of one search.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(crate) struct Results {
     /// Position of the sub-query.
     pub sub_query: usize,
@@ -132,8 +132,9 @@ fn searches(
     let search = |(sub_query, query): (usize, &SubQuery), kind| {
         let is_main = query.origin == Origin::Original && kind == MatchKind::Code;
         let limit = if is_main { limits.per_query } else { limits.per_query.min(FURTHER_MAX) };
-        // The history of the query itself is enough: it would take more time than a part's words.
-        let omitted = if query.origin.uses_vectors() { None } else { Some(Step::History) };
+        // The whole query searches the history already, which takes more time than a search by
+        // words.
+        let omitted = if query.origin.is_whole() { None } else { Some(Step::History) };
         let options = Options {
             disabled_steps: omitted.into_iter().collect(),
             limit: (limit * scopes.len()).min(HITS_MAX),
@@ -150,7 +151,7 @@ fn searches(
     let code = numbered().map(|query| search(query, MatchKind::Code));
     let documents = numbered().take(usize::from(limits.has_documents));
     let documents = documents.map(|query| search(query, MatchKind::Doc));
-    code.chain(documents).partition(|search| search.origin.uses_vectors())
+    code.chain(documents).partition(|search| search.origin.is_whole())
 }
 
 /// Returns the filter of these repositories of one project, which are at least one.

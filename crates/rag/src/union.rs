@@ -6,6 +6,7 @@ use std::collections::hash_map::Entry;
 use mc_contract::operations::rag::MatchKind;
 use mc_domain::RepositoryId;
 
+use crate::multi_query::Origin;
 use crate::retrieve::Results;
 use crate::snippet::Snippet;
 
@@ -16,27 +17,33 @@ const DOCUMENT_WEIGHT: f32 = 0.5;
 
 /// Merges the results by span, and sorts them, best first. A snippet keeps all its sub-queries.
 ///
-/// A snippet that only the original query found keeps its score, so that the order of the search
-/// stays unless a sub-query adds to it.
+/// Code that only the original query found keeps its score. Further whole sub-queries raise a
+/// score; parts only add snippets.
 pub(crate) fn union(all: Vec<Results>) -> Vec<Snippet> {
+    let originals = all.iter().filter(|results| results.origin == Origin::Original);
+    let best = originals.flat_map(|results| &results.snippets).map(score_by_kind).reduce(f32::max);
     let mut merged: HashMap<(RepositoryId, String), Merged> = HashMap::new();
     for Results { sub_query, origin, snippets } in all {
         for mut snippet in snippets {
-            let kind = if snippet.kind == MatchKind::Doc { DOCUMENT_WEIGHT } else { 1.0 };
-            let score = snippet.score * origin.weight() * kind;
+            // A query of one word, such as a name, has scores that are hundreds of times as high.
+            let score = score_by_kind(&snippet).min(best.unwrap_or(f32::MAX)) * origin.weight();
             snippet.sub_queries.insert(sub_query);
-            let evidence = if origin.is_evidence() { score } else { 0.0 };
             match merged.entry((snippet.repository.id, snippet.span_hash.clone())) {
                 Entry::Vacant(entry) => {
-                    entry.insert(Merged { snippet, best: score, evidence });
+                    entry.insert(Merged::new(snippet, score, origin));
                 }
-                Entry::Occupied(mut entry) => entry.get_mut().add(snippet, score, evidence),
+                Entry::Occupied(mut entry) => entry.get_mut().add(snippet, score, origin),
             }
         }
     }
     let mut union: Vec<_> = merged.into_values().map(Merged::into_snippet).collect();
     sort(&mut union);
     union
+}
+
+fn score_by_kind(snippet: &Snippet) -> f32 {
+    let weight = if snippet.kind == MatchKind::Doc { DOCUMENT_WEIGHT } else { 1.0 };
+    snippet.score * weight
 }
 
 /// Sorts by score, best first; equal ones by their places, so that the order is always the same.
@@ -53,16 +60,32 @@ pub(crate) fn sort(snippets: &mut [Snippet]) -> bool {
 
 struct Merged {
     snippet: Snippet,
-    /// Best score.
-    best: f32,
-    /// Sum of the scores of the sub-queries that are evidence.
-    evidence: f32,
+    /// Best score of a whole query.
+    best: Option<f32>,
+    /// Sum of the scores of whole queries.
+    sum: f32,
+    /// Best score of a part, which counts if no whole query found the snippet.
+    best_of_parts: f32,
 }
 
 impl Merged {
-    fn add(&mut self, other: Snippet, score: f32, evidence: f32) {
-        self.best = self.best.max(score);
-        self.evidence += evidence;
+    fn new(snippet: Snippet, score: f32, origin: Origin) -> Self {
+        let mut merged = Self { snippet, best: None, sum: 0.0, best_of_parts: 0.0 };
+        merged.add_score(score, origin);
+        merged
+    }
+
+    fn add_score(&mut self, score: f32, origin: Origin) {
+        if origin.is_whole() {
+            self.best = Some(self.best.map_or(score, |best| best.max(score)));
+            self.sum += score;
+        } else {
+            self.best_of_parts = self.best_of_parts.max(score);
+        }
+    }
+
+    fn add(&mut self, other: Snippet, score: f32, origin: Origin) {
+        self.add_score(score, origin);
         let evidence = &mut self.snippet.evidence;
         evidence.keyword = higher(evidence.keyword, other.evidence.keyword);
         evidence.similarity = higher(evidence.similarity, other.evidence.similarity);
@@ -71,8 +94,8 @@ impl Merged {
     }
 
     fn into_snippet(self) -> Snippet {
-        let score = self.best + FURTHER_SHARE * (self.evidence - self.best).max(0.0);
-        Snippet { score, ..self.snippet }
+        let of_whole = self.best.map(|best| best + FURTHER_SHARE * (self.sum - best));
+        Snippet { score: of_whole.unwrap_or(self.best_of_parts), ..self.snippet }
     }
 }
 
@@ -87,7 +110,6 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::multi_query::Origin;
     use crate::snippet::fixtures::{code, repository};
 
     const ORIGINS: [Origin; 3] = [Origin::Original, Origin::Variant, Origin::Part];
@@ -121,19 +143,42 @@ mod tests {
     #[test]
     fn part_adds_snippets_and_raises_none() {
         let repository = repository("shop");
-        let found = |path| code(&repository, path, 1, "x", 0.5);
-        let part = Results {
+        let found = |path, score| code(&repository, path, 1, "x", score);
+        let part = || Results {
             sub_query: 1,
             origin: Origin::Part,
-            snippets: vec![found("a.rs"), found("b.rs")],
+            snippets: vec![found("a.rs", 0.5), found("b.rs", 0.5)],
         };
-        let whole =
-            Results { sub_query: 0, origin: Origin::Original, snippets: vec![found("a.rs")] };
-        for all in [[&part, &whole], [&whole, &part]] {
-            let merged = union(all.map(Results::clone).into());
+        let whole = || Results {
+            sub_query: 0,
+            origin: Origin::Original,
+            snippets: vec![found("c.rs", 0.5), found("a.rs", 0.01)],
+        };
+        for all in [[part(), whole()], [whole(), part()]] {
+            let merged = union(all.into());
             let scores: Vec<_> = merged.iter().map(|s| (s.path.as_str(), s.score)).collect();
-            assert_eq!(scores, [("a.rs", 0.5), ("b.rs", 0.5 * Origin::Part.weight())]);
+            let of_part = 0.5 * Origin::Part.weight();
+            assert_eq!(scores, [("c.rs", 0.5), ("b.rs", of_part), ("a.rs", 0.01)]);
         }
+    }
+
+    #[test]
+    fn scores_of_a_sub_query_are_at_most_those_of_the_original() {
+        let repository = repository("shop");
+        let found = |path, score| code(&repository, path, 1, "x", score);
+        let results = |sub_query, origin, snippets| Results { sub_query, origin, snippets };
+        let scores = |original| -> Vec<_> {
+            let variant = vec![found("b.rs", 40.0), found("c.rs", 0.4)];
+            let variant = results(1, Origin::Variant, variant);
+            let merged = union(vec![variant, results(0, Origin::Original, original)]);
+            merged.into_iter().map(|s| (s.path, s.score)).collect()
+        };
+        let weight = Origin::Variant.weight();
+        let of = |path: &str, score| (path.to_owned(), score);
+        let expected = [of("a.rs", 0.5), of("b.rs", 0.5 * weight), of("c.rs", 0.4 * weight)];
+        assert_eq!(scores(vec![found("a.rs", 0.5)]), expected);
+        let alone = [of("b.rs", 40.0 * weight), of("c.rs", 0.4 * weight)];
+        assert_eq!(scores(Vec::new()), alone, "there is nothing to compare with");
     }
 
     proptest! {
