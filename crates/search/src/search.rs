@@ -21,11 +21,10 @@ use crate::query::gloss::{self, Gloss};
 use crate::query::{
     Options, ParsedQuery, Query, all_terms, compound_term, parse, significant_terms, stem_terms,
 };
-use crate::rank::Candidate;
-use crate::rank::Step;
 use crate::rank::dedup::{WordPairs, dedup};
 use crate::rank::fusion::{Fused, fuse};
 use crate::rank::rerank::{RankContext, rerank};
+use crate::rank::{Candidate, Step};
 use crate::response::{Explain, Hit, SearchResponse};
 use crate::retrievers::keyword::{self, DistinctiveText, KeywordHits, KeywordQuery};
 use crate::retrievers::vector::{VectorHits, VectorQuery, VectorRetriever};
@@ -94,7 +93,7 @@ pub async fn search_all(
     let project = first.filter.project;
     debug_assert!(searches.iter().all(|(query, _)| query.filter.project == project));
     let vectors = VectorRetriever::new(&context.store, &context.models, project);
-    let index = RefreshedIndex::new(&context.keyword, time_budget.mul_f64(REFRESH_SHARE));
+    let index = RefreshedIndex::new(&context.keyword, project, time_budget.mul_f64(REFRESH_SHARE));
     let (vectors, index) = (&vectors, &index);
     let each = searches.iter().map(async |(query, options)| {
         Search { context, vectors, index, query, options }.shortlist().await

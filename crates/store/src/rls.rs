@@ -221,7 +221,8 @@ impl DerefMut for PooledTransaction {
 pub(crate) enum Planning {
     /// With one plan for all values: the rows are identified by ids, or are few.
     Once,
-    /// For the given values, which decide the best plan.
+    /// For the given values, which decide the best plan: a plan for all projects would read all
+    /// rows if one project has most of them.
     EachTime,
     /// With an HNSW index. The planner underestimates rows that were just moved and would sort them
     /// instead. Iterative scans continue until enough rows pass or `work_mem` is used up. Relaxed
@@ -235,7 +236,8 @@ impl Planning {
     pub(crate) fn alone(self) -> &'static str {
         match self {
             // PostgreSQL compares both plans in the first executions.
-            Self::Once | Self::EachTime => "",
+            Self::Once => "",
+            Self::EachTime => "set local plan_cache_mode = force_custom_plan;",
             Self::Hnsw => HNSW_SETTINGS,
         }
     }
@@ -249,7 +251,7 @@ impl Planning {
                  set local work_mem to default;"
             }
             Self::EachTime => {
-                "set local plan_cache_mode = auto;
+                "set local plan_cache_mode = force_custom_plan;
                  set local statement_timeout to default; set local enable_sort to default;
                  set local work_mem to default;"
             }

@@ -34,6 +34,8 @@ const SMALL: ProjectId = ProjectId(id(1, 2));
 const SMALL_PROJECT: f64 = 1_000.0;
 /// All passages of the large project, twice: the filter's columns have no index.
 const LARGE_PROJECT: f64 = 70_000.0;
+/// All vectors of code of the small repository in the large project.
+const SMALL_REPOSITORY: f64 = 200.0;
 /// All vectors of a small project.
 const SMALL_VECTORS: f64 = 2_000.0;
 /// Extra rows of a look-up by key: dead versions of rows that earlier calls wrote.
@@ -56,9 +58,14 @@ async fn main_statements_read_few_more_rows_than_they_return() {
     db.assert_no_excess();
 }
 
-/// Counts the scans of the HNSW index, without those only planned.
+/// Counts the scans of the HNSW index of code and notes, without those only planned.
 fn hnsw_scans(plans: &str) -> usize {
-    let hnsw = format!(r#""embeddings_hnsw_1_{}_idx","Index Searches":"#, LARGE.0.simple());
+    scans_of("embeddings", plans)
+}
+
+/// Counts the scans of an HNSW index.
+fn scans_of(prefix: &str, plans: &str) -> usize {
+    let hnsw = format!(r#""{prefix}_hnsw_1_{}_idx","Index Searches":"#, LARGE.0.simple());
     let searches = plans.split(&hnsw).skip(1);
     searches.filter(|number| !number.starts_with('0')).count()
 }
@@ -119,6 +126,25 @@ async fn search(db: &mut Watched) {
         assert_eq!(vectors::nearest_of(store, &model, &query, &ids, 100).await.unwrap(), exact);
     };
     db.reads_at_most("vectors::nearest_of", A_FEW, named).await;
+    let of_repository = async |store: &Store, source, repository, placement| {
+        let filter = PassageFilter {
+            sources: vec![source],
+            repositories: vec![RepositoryId(id(5, repository))],
+            ..PassageFilter::project(LARGE)
+        };
+        let found = vectors::nearest_in(store, &model, &query, &filter, 10, placement).await;
+        assert_eq!(found.unwrap().len(), 10);
+    };
+    let small = async |store: &Store| {
+        of_repository(store, SourceKind::Code, 21, VectorPlacement::Flat).await;
+    };
+    let plans = db.reads_at_most("vectors::nearest_in, repository", SMALL_REPOSITORY, small).await;
+    assert_eq!(hnsw_scans(&plans), 0, "{plans}");
+    let commits = async |store: &Store| {
+        of_repository(store, SourceKind::Change, 1, VectorPlacement::HnswOfMany).await;
+    };
+    let plans = db.reads_at_most("vectors::nearest_in, commits", SMALL_VECTORS, commits).await;
+    assert_eq!((scans_of("changes", &plans), hnsw_scans(&plans)), (CALLS, 0), "{plans}");
     // The plan of a large project must not be used.
     db.enter(SMALL);
     db.reads_at_most("vectors::nearest, flat, by tag again", SMALL_VECTORS, filtered).await;

@@ -63,7 +63,7 @@ impl Follower {
     ) -> Result<Self, Error> {
         let opened = open_current(&store, &directory).await?;
         if let Some((generation, cursor)) = &opened {
-            publish_following(&shared, generation, *cursor);
+            publish_following(&shared, generation, Position::new(*cursor));
         }
         let is_trusted = opened.is_some();
         Ok(Self { store, directory, shared, opened, is_trusted })
@@ -143,7 +143,7 @@ impl Follower {
         }
         self.shared.status.send_replace(Status::default());
         let (generation, cursor) = rebuild(&self.store, &self.directory, &self.shared).await?;
-        publish_following(&self.shared, &generation, cursor);
+        publish_following(&self.shared, &generation, Position::new(cursor));
         self.is_trusted = true;
         Ok((generation, cursor))
     }
@@ -295,6 +295,8 @@ impl<'a> Passes<'a> {
         }
         if self.pending > 0 {
             self.commit().await?;
+        } else {
+            self.shared.publish_position(self.position.published());
         }
         Ok(())
     }
@@ -305,7 +307,7 @@ impl<'a> Passes<'a> {
         self.committed = cursor;
         self.pending = 0;
         self.has_written = true;
-        publish_following(self.shared, &self.generation, cursor);
+        publish_following(self.shared, &self.generation, self.position.published());
         Ok(())
     }
 
@@ -313,7 +315,7 @@ impl<'a> Passes<'a> {
     fn mark_recovered(&self) {
         let phase = self.shared.status.borrow().phase;
         if phase != Phase::Live {
-            publish_following(self.shared, &self.generation, self.position.cursor());
+            publish_following(self.shared, &self.generation, self.position.published());
         }
     }
 
@@ -372,11 +374,13 @@ async fn open_current(
 }
 
 /// Publishes the generation to searches, with the phase `Live` and its position.
-fn publish_following(shared: &Shared, generation: &SharedGeneration, cursor: FeedCursor) {
+fn publish_following(shared: &Shared, generation: &SharedGeneration, position: Position) {
     let Ok(generation) = generation.lock() else { return };
     let snapshot = generation.snapshot();
     let passages = snapshot.reader.searcher().num_docs();
     shared.publish(snapshot);
+    let cursor = position.cursor();
+    shared.publish_position(position);
     let live = Status { phase: Phase::Live, is_disk_full: false, passages, cursor };
     shared.status.send_replace(live);
 }

@@ -5,10 +5,14 @@ use std::collections::HashSet;
 use mc_domain::PassageId;
 use mc_store::change_feed::{FeedCursor, FeedEntry};
 
+/// Maximum number of changes of all projects that a search looks through for those of its own
+/// project. If there are more, it waits until they are applied.
+pub(super) const CHANGES_MAX: usize = 4_000;
+
 /// Position in the feed. All entries up to the cursor are applied and final. Entries after it may
 /// be applied as well, but have to be read again, because an older transaction that is still
 /// running may add entries between them.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Position {
     cursor: FeedCursor,
     /// Applied entries after the cursor.
@@ -23,6 +27,18 @@ impl Position {
     /// Returns the position from which to continue, which a commit of the index stores.
     pub(super) fn cursor(&self) -> FeedCursor {
         self.cursor
+    }
+
+    /// Returns a copy for searches. One with too many applied entries has none of them.
+    pub(super) fn published(&self) -> Self {
+        let is_large = self.applied.len() > CHANGES_MAX;
+        let applied = if is_large { HashSet::new() } else { self.applied.clone() };
+        Self { cursor: self.cursor, applied }
+    }
+
+    /// Returns whether these entries after the cursor are applied.
+    pub(super) fn has_applied(&self, entries: &[FeedCursor]) -> bool {
+        entries.iter().all(|entry| self.applied.contains(entry))
     }
 
     /// Returns the passages of the entries that have not been applied, each once.

@@ -148,6 +148,7 @@ impl<'a> VectorRetriever<'a> {
             _ => None,
         };
         let placement = match matches {
+            Some(FilterMatches::Few(_)) if filter.is_of_vectors() => VectorPlacement::Flat,
             Some(FilterMatches::Few(ids)) => {
                 return Ok(vectors::nearest_of(self.store, model, &query, &ids, limit).await?);
             }

@@ -1,6 +1,8 @@
 //! Application of the change feed in any order of commits.
 
 use mc_search::{Freshness, Phase};
+use mc_store::docs;
+use mc_testkit::document;
 use tokio::task::JoinSet;
 
 use crate::support::{Fixture, TIMEOUT, passage};
@@ -20,6 +22,45 @@ async fn change_committed_before_the_search_is_found() {
     assert!(node.places(&fixture.query("heron")).await.is_empty(), "a deleted passage is gone");
     assert_eq!(node.index().status().passages, 0);
     node.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn search_waits_only_for_changes_of_its_project() {
+    let fixture = Fixture::new().await;
+    let node = fixture.node().await.ready().await;
+    let other = fixture.database.project("other").await.id;
+    // While an older transaction is open, the index stays before later changes, and applies them.
+    let mut early = fixture.store().begin().await.expect("a transaction");
+    fixture.write_in(&mut early, "early", &[passage("early.md", "the albatross glides")]).await;
+    fixture.write("a", &[passage("a.md", "the kestrel hovers")]).await;
+    assert_eq!(node.places(&fixture.query("kestrel")).await, ["a.md"]);
+
+    let index = node.index().clone();
+    node.stop().await;
+    let freshness = async |project| index.refresh_for(project, TIMEOUT).await;
+    assert_eq!(freshness(fixture.project).await, Freshness::Current);
+    let mut tx = fixture.store().begin().await.expect("a transaction");
+    let passages = [passage("b.md", "the heron waits")];
+    docs::upsert(&mut tx, other, &document("b", "b"), &passages).await.expect("a document");
+    tx.commit().await.expect("a commit");
+    assert_eq!(freshness(fixture.project).await, Freshness::Current);
+    assert_eq!(freshness(other).await, Freshness::Behind, "no follower applies it");
+    early.commit().await.expect("a commit");
+    assert_eq!(freshness(fixture.project).await, Freshness::Behind);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn deletion_is_waited_for() {
+    let fixture = Fixture::new().await;
+    let node = fixture.node().await.ready().await;
+    fixture.write("a", &[passage("a.md", "the kestrel hovers")]).await;
+    assert_eq!(node.places(&fixture.query("kestrel")).await, ["a.md"]);
+    let index = node.index().clone();
+    node.stop().await;
+    let freshness = async || index.refresh_for(fixture.project, TIMEOUT).await;
+    assert_eq!(freshness().await, Freshness::Current);
+    fixture.write("a", &[]).await;
+    assert_eq!(freshness().await, Freshness::Behind);
 }
 
 #[tokio::test(flavor = "multi_thread")]

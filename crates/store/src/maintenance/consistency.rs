@@ -205,19 +205,20 @@ pub async fn queue_unembedded(tx: &mut Tx, project: ProjectId, limit: i64) -> Re
     Ok(queued.unsigned_abs())
 }
 
-/// Copies audience and kind of source from passages to their vectors where they differ; returns the
-/// number of changed vectors.
+/// Copies audience, kind of source and repository from passages to their vectors where they differ;
+/// returns the number of changed vectors.
 pub async fn sync_vector_visibility(tx: &mut Tx, project: ProjectId, limit: i64) -> Result<u64> {
     tx.count_changed(sqlx::query!(
         "with wrong as (
              select e.model_id, e.passage_id from embeddings e
                  join passages p on p.id = e.passage_id
              where p.project_id = $1
-                 and (e.project_id, e.source_kind) is distinct from (p.project_id, p.source_kind)
-                 or p.project_id = $1 and e.private_to is distinct from p.private_to
+                 and (e.project_id, e.source_kind, e.repository_id, e.private_to)
+                     is distinct from (p.project_id, p.source_kind, p.repository_id, p.private_to)
              limit $2)
          update embeddings e
-         set project_id = p.project_id, source_kind = p.source_kind, private_to = p.private_to
+         set project_id = p.project_id, source_kind = p.source_kind,
+             repository_id = p.repository_id, private_to = p.private_to
          from wrong w join passages p on p.id = w.passage_id
          where e.model_id = w.model_id and e.passage_id = w.passage_id",
         project.0,

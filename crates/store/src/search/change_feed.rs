@@ -5,7 +5,7 @@
 //! ordered by transaction id, and a reader's cursor never passes the oldest running transaction
 //! ([`FeedPage::horizon`]).
 
-use mc_domain::PassageId;
+use mc_domain::{PassageId, ProjectId};
 
 use crate::row::uuids;
 use crate::{Result, Store};
@@ -66,6 +66,38 @@ pub async fn read_after(store: &Store, cursor: FeedCursor, limit: i64) -> Result
         Some(FeedEntry { txid, seq, passage })
     });
     Ok(FeedPage { entries: entries.collect(), horizon })
+}
+
+/// Returns the entries after `cursor` that may concern a project: its passages and all deleted
+/// ones. `None` if there are more than `most` entries of all projects.
+pub async fn of_project_after(
+    store: &Store,
+    cursor: FeedCursor,
+    project: ProjectId,
+    most: i64,
+) -> Result<Option<Vec<FeedCursor>>> {
+    let mut session = store.plain().await?;
+    let found = sqlx::query!(
+        r#"select count(*) as "count!",
+                  coalesce(array_agg(f.txid::text::bigint) filter (where p.id is null or
+                      p.project_id = $4), '{}') as "txids!",
+                  coalesce(array_agg(f.seq) filter (where p.id is null or p.project_id = $4), '{}')
+                      as "seqs!"
+           from (select txid, seq, passage_id from change_feed where (txid, seq) > ($1::text::xid8,
+                     $2)
+                 order by txid, seq limit $3::bigint + 1) as f
+           left join passages p on p.id = f.passage_id"#,
+        cursor.txid.to_string(),
+        cursor.seq,
+        most,
+        project.0
+    )
+    .fetch_one(&mut *session)
+    .await?;
+    session.done();
+    let entries = found.txids.into_iter().zip(found.seqs);
+    let entries = entries.map(|(txid, seq)| FeedCursor { txid: txid.cast_unsigned(), seq });
+    Ok((found.count <= most).then(|| entries.collect()))
 }
 
 /// Counts the entries after `cursor`, up to `most`.

@@ -68,10 +68,15 @@ impl PassageFilter {
 
     /// Returns whether the filter only restricts project and source.
     pub fn is_plain(&self) -> bool {
+        self.is_of_vectors() && self.repositories.is_empty()
+    }
+
+    /// Returns whether the filter only restricts what vectors have themselves: project, source and
+    /// repository.
+    pub fn is_of_vectors(&self) -> bool {
         self.record_kinds.is_empty()
             && self.scope.is_empty()
             && self.tags.is_empty()
-            && self.repositories.is_empty()
             && self.languages.is_empty()
             && self.path_regex.is_none()
     }

@@ -161,15 +161,16 @@ async fn put_all(
     // All vectors are one array, since arrays of arrays can't be unnested by one level.
     sqlx::query!(
         "with stored as (
-             insert into embeddings (model_id, passage_id, project_id, source_kind, text_hash,
-                 embedding, private_to)
-             select $1, p.id, p.project_id, p.source_kind, p.content_hash,
+             insert into embeddings (model_id, passage_id, project_id, source_kind, repository_id,
+                 text_hash, embedding, private_to)
+             select $1, p.id, p.project_id, p.source_kind, p.repository_id, p.content_hash,
                  ($4::real[])[(item.n - 1) * $5 + 1 : item.n * $5]::halfvec, p.private_to
              from unnest($2::uuid[], $3::bytea[]) with ordinality as item (passage_id, text_hash, n)
              join passages p on p.id = item.passage_id and p.content_hash = item.text_hash
              for share of p
              on conflict (model_id, passage_id) do update
-                 set embedding = excluded.embedding, text_hash = excluded.text_hash
+                 set embedding = excluded.embedding, text_hash = excluded.text_hash,
+                     repository_id = excluded.repository_id
              returning passage_id)
          delete from embedding_queue q using stored
          where q.passage_id = stored.passage_id and q.model_id = $1",

@@ -35,12 +35,16 @@ select project_id, id, version, 'https://wiki/' || id from memory_records;
 
 insert into repositories (id, project_id, owner, name, location)
 select pg_temp.id(5, n), pg_temp.id(1, n), 'local', 'repository', '/srv' from generate_series(1, 20) n;
+-- A small repository of project 1.
+insert into repositories (id, project_id, owner, name, location)
+values (pg_temp.id(5, 21), pg_temp.id(1, 1), 'local', 'small', '/srv/small');
 
 insert into files (id, repository_id, project_id, path, content_hash, size_bytes, language, line_count, chunker_version,
                    updated_at)
 select pg_temp.id(6, n), r.id, r.project_id, 'src/file_' || n || '.rb', sha256(n::text::bytea), 1000,
        'ruby', 100, 1, now() - interval '1 day'
-from generate_series(1, 15000) n join repositories r on r.project_id = pg_temp.project(n);
+from generate_series(1, 15000) n
+join repositories r on r.project_id = pg_temp.project(n) and (r.id = pg_temp.id(5, 21)) = (n % 200 = 0);
 
 insert into docs (id, project_id, source, doc_id, title, url, content)
 select pg_temp.id(7, n), pg_temp.project(n), 'wiki', 'page-' || n, 'Page ' || n, 'https://wiki/' || n, ''
@@ -51,8 +55,9 @@ insert into passages (id, project_id, record_id, record_kind, tags, text, conten
 select pg_temp.id(8, n), project_id, id, kind, array['tag-' || n % 10], content, sha256(n::text::bytea)
 from memory_records, lateral (select ('x' || right(id::text, 8))::bit(32)::bigint as n) as number
 where state = 'active';
-insert into passages (id, project_id, file_id, ordinal, location, language, text, content_hash)
-select pg_temp.id(8, 100000 + n), project_id, id, n % 2, path, 'ruby', 'code ' || n || pg_temp.prose(), sha256(n::text::bytea)
+insert into passages (id, project_id, file_id, repository_id, ordinal, location, language, text, content_hash)
+select pg_temp.id(8, 100000 + n), project_id, id, repository_id, n % 2, path, 'ruby', 'code ' || n || pg_temp.prose(),
+       sha256(n::text::bytea)
 from generate_series(0, 29999) n join files on id = pg_temp.id(6, 1 + n / 2);
 insert into passages (id, project_id, doc_id, text, content_hash)
 select pg_temp.id(8, 200000 + n), project_id, id, 'page' || pg_temp.prose(), sha256(n::text::bytea)
@@ -60,6 +65,12 @@ from generate_series(1, 5000) n join docs on id = pg_temp.id(7, n);
 insert into passages (id, project_id, dialog_id, text, content_hash)
 select pg_temp.id(8, 300000 + n), project_id, id, 'talk' || pg_temp.prose(), sha256(n::text::bytea)
 from generate_series(1, 5000) n join dialogs on id = pg_temp.id(3, n);
+insert into history_commits (id, project_id, repository_id, sha, subject, committed_at, trust)
+select pg_temp.id(12, n), project_id, id, lpad(to_hex(n), 40, '0'), 'commit ' || n, now(), 'imported'
+from generate_series(1, 10000) n join repositories on project_id = pg_temp.project(n) and name = 'repository';
+insert into passages (id, project_id, commit_id, repository_id, text, content_hash)
+select pg_temp.id(8, 400000 + n), project_id, id, repository_id, 'commit' || pg_temp.prose(), sha256(n::text::bytea)
+from generate_series(1, 10000) n join history_commits on id = pg_temp.id(12, n);
 
 insert into code_chunks (passage_id, project_id, repository_id, file_id, chunk_index, line_start, line_end,
                          chunk_hash, span_hash)
@@ -73,13 +84,13 @@ select pg_temp.id(9, n), pg_temp.id(4, n), pg_temp.project(n), 'src/file_' || 1 
        'Shop::Cart#code_' || n, 'fresh'
 from generate_series(1, 30000) n;
 
-insert into embeddings (model_id, passage_id, project_id, source_kind, text_hash, embedding, in_hnsw)
-select 1, id, project_id, source_kind, content_hash,
+insert into embeddings (model_id, passage_id, project_id, source_kind, repository_id, text_hash, embedding, in_hnsw)
+select 1, id, project_id, source_kind, repository_id, content_hash,
        (select array_agg(random() - 0.5)::vector from generate_series(1, 32) where p.id is not null),
        project_id = pg_temp.id(1, 1)
 from passages p;
 perform mc.create_hnsw_index(1::smallint, pg_temp.id(1, 1), source)
-from unnest(array['memory', 'dialog', 'doc', 'code']) as source;
+from unnest(array['memory', 'dialog', 'doc', 'code', 'change']) as source;
 delete from embedding_queue where passage_id < pg_temp.id(8, 120000);
 
 insert into bundles (id, project_id, principal, request, confidence, token_count, created_at)

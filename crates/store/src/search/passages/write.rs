@@ -76,9 +76,14 @@ fn take_same(existing: &mut PassagesByHash, hash: &[u8], passage: &NewPassage) -
 /// Updates the position of a passage in its source, and the fields that are not embedded.
 async fn update(tx: &mut Tx, id: PassageId, ordinal: i32, passage: &NewPassage) -> Result<()> {
     tx.run(sqlx::query!(
-        "update passages set ordinal = $2, line_start = $3, line_end = $4, symbols = $5, scope = $6,
-             tags = $7, author = $8, repository_id = mc.repository_of(doc_id, file_id)
-         where id = $1",
+        "with updated as (
+             update passages set ordinal = $2, line_start = $3, line_end = $4, symbols = $5,
+                 scope = $6, tags = $7, author = $8,
+                 repository_id = mc.repository_of(doc_id, file_id)
+             where id = $1
+             returning id, repository_id)
+         update embeddings e set repository_id = u.repository_id from updated u
+         where e.passage_id = u.id and e.repository_id is distinct from u.repository_id",
         id.0,
         ordinal,
         passage.lines.map(|lines| lines.0),

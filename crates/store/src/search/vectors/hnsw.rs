@@ -6,8 +6,9 @@
 //! too many flat vectors of one source, they move into its HNSW index, in the background and in
 //! small steps.
 //!
-//! Commits stay flat: their number is limited, and the index would return them among code and
-//! notes. Private vectors stay flat: the time of an index scan would reveal them to others.
+//! A project has one index for commits and one for all other sources, since no search returns
+//! commits together with code and notes. Private vectors stay flat: the time of an index scan would
+//! reveal them to others.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -75,7 +76,7 @@ pub async fn list_flat_vectors(
 ) -> Result<Vec<FlatVectors>> {
     let rows = sqlx::query!(
         r#"select project_id, source_kind, count(*) as "vectors!" from embeddings
-           where model_id = $1 and not in_hnsw and private_to is null and source_kind <> 'change'
+           where model_id = $1 and not in_hnsw and private_to is null
            group by project_id, source_kind having count(*) > $2"#,
         model.id,
         more_than
@@ -87,8 +88,8 @@ pub async fn list_flat_vectors(
     })
 }
 
-/// Creates the project's HNSW index of the model, if it has none, and makes searches read it for
-/// this source. Writes to vectors wait until all of them were read.
+/// Creates the project's HNSW index that holds vectors of this source, if it does not exist, and
+/// makes searches of the source read it. Writes of vectors wait until the index is built.
 pub async fn create_hnsw_index(store: &Store, model: &Model, flat: &FlatVectors) -> Result<()> {
     let (project, source) = (flat.project.0, flat.source.as_str());
     sqlx::query!("select from mc.create_hnsw_index($1, $2, $3)", model.id, project, source)
@@ -98,7 +99,7 @@ pub async fn create_hnsw_index(store: &Store, model: &Model, flat: &FlatVectors)
     Ok(())
 }
 
-/// Drops the HNSW indexes of deleted projects; returns their number.
+/// Drops the HNSW indexes of deleted projects and models; returns their number.
 pub async fn drop_orphaned_hnsw_indexes(store: &Store) -> Result<i32> {
     Ok(sqlx::query_scalar!(r#"select mc.drop_orphaned_hnsw_indexes() as "dropped!""#)
         .fetch_one(&mut *store.plain().await?)

@@ -1,6 +1,6 @@
 //! The nearest vectors: HNSW indexes are scanned, flat vectors compared one by one.
 
-use mc_domain::{PassageId, RecordId};
+use mc_domain::{PassageId, RecordId, SourceKind};
 use sqlx::postgres::PgRow;
 use sqlx::{AssertSqlSafe, Row};
 
@@ -28,10 +28,10 @@ pub async fn nearest(
     nearest_in(store, model, query, filter, limit, placement).await
 }
 
-/// Where the vectors are that a filter may allow.
+/// Where the vectors of the searched sources are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum VectorPlacement {
-    /// All are flat and compared one by one.
+    /// All are flat, or so few that they are compared one by one.
     Flat,
     /// Some are in the HNSW index. The statement counts whether few pass the filter, for which it
     /// reads the passages of the project: about 300 ms for 500,000.
@@ -94,7 +94,6 @@ pub async fn nearest_in(
         .bind(uuids(&filter.repositories));
     let planning = match placement {
         VectorPlacement::Hnsw | VectorPlacement::HnswOfMany => Planning::Hnsw,
-        VectorPlacement::Flat if filter.is_plain() => Planning::Once,
         VectorPlacement::Flat => Planning::EachTime,
     };
     let found = statement.fetch_one(&mut *store.read_planned(planning).await?).await?;
@@ -160,12 +159,17 @@ pub async fn near_to(
 /// Returns the statement for one model. Id and dimensions are part of the text, so that the planner
 /// can use the model's own partial index.
 fn nearest_sql(model: &Model, filter: &PassageFilter, placement: VectorPlacement) -> String {
-    let restriction =
-        format!("e.model_id = {} and e.project_id = $1 and e.source_kind = any($4)", model.id);
-    let (with, parts) = if filter.is_plain() {
-        (String::new(), plain(model, &restriction, placement))
+    let repositories =
+        if filter.repositories.is_empty() { "" } else { "and e.repository_id = any($10)" };
+    let restriction = format!(
+        "e.model_id = {} and e.project_id = $1 and e.source_kind = any($4) {repositories}",
+        model.id
+    );
+    let is_counted = placement == VectorPlacement::Hnsw && !filter.is_plain();
+    let (with, parts) = if is_counted || !filter.is_of_vectors() {
+        filtered(model, &restriction, filter, placement)
     } else {
-        filtered(model, &restriction, placement)
+        (String::new(), of_vectors(model, &restriction, filter, placement))
     };
     in_order(&with, &parts)
 }
@@ -183,9 +187,14 @@ fn in_order(with: &str, parts: &str) -> String {
     )
 }
 
-/// Returns the parts of a search that only restricts project and source.
-fn plain(model: &Model, restriction: &str, placement: VectorPlacement) -> String {
-    // The parameters are bound in any case: they must not depend on the filter.
+/// Returns the parts of a search that reads no passages.
+fn of_vectors(
+    model: &Model,
+    restriction: &str,
+    filter: &PassageFilter,
+    placement: VectorPlacement,
+) -> String {
+    // Every parameter is bound, so the statement must use each one, with its type.
     let all = format!(
         "from embeddings e
          where {restriction} and $5::text[] is not null and $6::text[] is not null
@@ -195,12 +204,17 @@ fn plain(model: &Model, restriction: &str, placement: VectorPlacement) -> String
     match placement {
         // All vectors, including those that move into the index meanwhile.
         VectorPlacement::Flat => compared(model, &all),
-        VectorPlacement::Hnsw | VectorPlacement::HnswOfMany => flat_and_hnsw(model, &all),
+        VectorPlacement::Hnsw | VectorPlacement::HnswOfMany => flat_and_hnsw(model, filter, &all),
     }
 }
 
 /// Returns the passages that pass the filter as a `with` clause, and the parts of the search.
-fn filtered(model: &Model, restriction: &str, placement: VectorPlacement) -> (String, String) {
+fn filtered(
+    model: &Model,
+    restriction: &str,
+    filter: &PassageFilter,
+    placement: VectorPlacement,
+) -> (String, String) {
     let passes = "(cardinality($5::text[]) = 0 or p.record_kind = any($5))
          and (cardinality($6::text[]) = 0 or p.scope && $6)
          and (cardinality($7::text[]) = 0 or p.tags && $7)
@@ -228,10 +242,11 @@ fn filtered(model: &Model, restriction: &str, placement: VectorPlacement) -> (St
                  few as materialized (select count(*) <= {COMPARED_MAX} as they_are from passing)"
             );
             let few = compared(model, &format!("{each} and (select they_are from few)"));
-            let many = flat_and_hnsw(model, &format!("{many} and not (select they_are from few)"));
+            let many = format!("{many} and not (select they_are from few)");
+            let many = flat_and_hnsw(model, filter, &many);
             (with, format!("{few} union all {many}"))
         }
-        VectorPlacement::HnswOfMany => (String::new(), flat_and_hnsw(model, &many)),
+        VectorPlacement::HnswOfMany => (String::new(), flat_and_hnsw(model, filter, &many)),
     }
 }
 
@@ -250,16 +265,23 @@ fn compared(model: &Model, candidates: &str) -> String {
     )
 }
 
-/// Returns a query for the nearest flat candidates and those in the HNSW index, in one snapshot,
+/// Returns a query for the nearest flat candidates and those in the HNSW indexes, in one snapshot,
 /// because a vector may be moving.
-fn flat_and_hnsw(model: &Model, candidates: &str) -> String {
+fn flat_and_hnsw(model: &Model, filter: &PassageFilter, candidates: &str) -> String {
     let flat = compared(model, &format!("{candidates} and not e.in_hnsw"));
     let dim = model.dimensions;
     let distance = format!("e.embedding::halfvec({dim}) <=> $2::real[]::halfvec({dim})");
-    format!(
-        "{flat}
-         union all
-         (select e.passage_id, {distance} as distance {candidates} and e.in_hnsw
-          order by {distance} limit $3)"
-    )
+    let sources = filter.searched_sources();
+    let of_commits = sources.contains(&SourceKind::Change).then_some("=");
+    let of_others = sources.iter().any(|source| *source != SourceKind::Change).then_some("<>");
+    // The condition of the partial index.
+    let indexed = of_commits.into_iter().chain(of_others).map(|is_change| {
+        format!(
+            "union all
+             (select e.passage_id, {distance} as distance {candidates} and e.in_hnsw
+                and e.source_kind {is_change} 'change'
+              order by {distance} limit $3)"
+        )
+    });
+    format!("{flat} {}", indexed.collect::<Vec<_>>().join(" "))
 }
