@@ -105,29 +105,17 @@ pub async fn run(args: Args) -> Result<()> {
         search_within_budget(&engine, &question.text).await
     });
     rows.push(row.await?);
-    let all = json!({"topK": LIMIT});
-    rows.push(
-        measure("pipeline", &set, &changes, async |question| {
-            pipeline(&engine, &question.text, &all).await
-        })
-        .await?,
-    );
-    rows.push(
-        measure("pipeline, default topK", &set, &changes, async |question| {
-            pipeline(&engine, &question.text, &json!({})).await
-        })
-        .await?,
-    );
-    let fields = json!({"topK": LIMIT, "disabledModules": MODULES});
-    let row = measure("without any module", &set, &changes, async |question| {
-        pipeline(&engine, &question.text, &fields).await
-    });
-    rows.push(row.await?);
-    for module in MODULES {
-        let fields = json!({"topK": LIMIT, "disabledModules": [module]});
-        let what = format!("without {module}");
-        let row = measure(&what, &set, &changes, async |question| {
-            pipeline(&engine, &question.text, &fields).await
+    let mut variants = vec![
+        ("pipeline".to_owned(), json!({"topK": LIMIT})),
+        ("pipeline, default topK".to_owned(), json!({})),
+        ("without any module".to_owned(), json!({"topK": LIMIT, "disabledModules": MODULES})),
+    ];
+    variants.extend(MODULES.map(|module| {
+        (format!("without {module}"), json!({"topK": LIMIT, "disabledModules": [module]}))
+    }));
+    for (what, fields) in &variants {
+        let row = measure(what, &set, &changes, async |question| {
+            pipeline(&engine, &question.text, fields).await
         });
         rows.push(row.await?);
     }

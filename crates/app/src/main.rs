@@ -43,6 +43,7 @@ use anyhow::{Context as _, Result};
 use clap::{CommandFactory, Parser};
 use rustix::fs::Mode;
 use rustix::process::umask;
+use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
@@ -76,8 +77,8 @@ fn main() -> ExitCode {
         clap_complete::generate(shell, &mut Cli::command(), "memory-copilot", &mut io::stdout());
         return ExitCode::SUCCESS;
     }
-    match prepare(&cli) {
-        Ok(config) => run_to_exit(cli, config),
+    match prepare(&cli).and_then(|config| Ok((config, runtime()?))) {
+        Ok((config, runtime)) => runtime.block_on(run_to_exit(cli, config)),
         Err(error) => {
             report_error(&error);
             ExitCode::FAILURE
@@ -98,26 +99,18 @@ fn prepare(cli: &Cli) -> Result<Config> {
     Ok(config)
 }
 
-/// Stack of each thread, in bytes; only what is used takes memory. The calls of a request without
-/// optimization, as `make run` and `make demo` build the program, need more than the default of
-/// 2 MiB.
+/// Stack size of each thread, in bytes; unused pages take no memory. `make run` and `make demo`
+/// build without optimization, and a request then needs more than the default of 2 MiB.
 const THREAD_STACK_BYTES: usize = 8 << 20;
 
-fn run_to_exit(cli: Cli, config: Config) -> ExitCode {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .thread_stack_size(THREAD_STACK_BYTES)
-        .build();
-    match runtime.context("the threads of the program can't be started") {
-        Ok(runtime) => runtime.block_on(run_with_exit_code(cli, config)),
-        Err(error) => {
-            report_error(&error);
-            ExitCode::FAILURE
-        }
-    }
+/// Starts the threads of the program.
+fn runtime() -> Result<Runtime> {
+    let mut builder = Builder::new_multi_thread();
+    let runtime = builder.enable_all().thread_stack_size(THREAD_STACK_BYTES).build();
+    runtime.context("the threads of the program can't be started")
 }
 
-async fn run_with_exit_code(cli: Cli, config: Config) -> ExitCode {
+async fn run_to_exit(cli: Cli, config: Config) -> ExitCode {
     let outcome = Box::pin(run(cli, config)).await;
     // Ends all calls of parsers, because the runtime waits for the threads that they block.
     mc_parser_pool::stop();

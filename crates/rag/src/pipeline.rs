@@ -45,7 +45,7 @@ pub(crate) struct Labels {
 
 /// Searches one repository of a project.
 ///
-/// Without owner or name, it is the repository that was indexed last and is ready. The switches of
+/// Without owner or name, see [`scope::find`]. The switches of
 /// `settings` and of the request's profile are all that a benchmark has to change: nothing else is
 /// configured.
 pub async fn search(

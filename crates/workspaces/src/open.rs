@@ -91,7 +91,7 @@ async fn other_node(
         }
         Some(node) => format!(
             "the files are on the node {}, which has not been seen since {}; start it, or fetch \
-             the repository again, which loses changes that were not pushed",
+             the repository again, which loses the changes of this workspace",
             node.name,
             node.seen_at.format("%Y-%m-%d %H:%M:%S UTC")
         ),

@@ -99,7 +99,7 @@ pub async fn get_workspace(
 
 /// Delete a workspace.
 ///
-/// Deletes the workspace with its files; changes that were not pushed are lost. A registered
+/// Deletes the workspace with its files and all changes of them. A registered
 /// directory stays as it is. Maintainers may delete those of others.
 #[utoipa::path(
     delete, path = "/workspaces/{id}", tag = "workspaces",

@@ -57,7 +57,7 @@ const OUTPUT: &[&str] = &[
 /// Arguments of the search of one repository.
 const OF_ONE: [Argument; 19] = with_options([
     Argument::new("repoOwner", ""),
-    Argument::new("repoName", "By default the repository that was indexed last"),
+    Argument::new("repoName", "By default the repository fetched last, else the one indexed last"),
 ]);
 /// Arguments of the search of all repositories.
 const OF_ALL: [Argument; 19] = with_options([
@@ -147,7 +147,7 @@ impl Definition for RagSearchSimple {
         [
             "repo_rag_search_simple",
             "Ask the last repository",
-            "Ask the repository that was indexed last a question, with the default options.",
+            "Search the repository that was fetched last, with the default options.",
         ],
         Searched::One,
         &[QUERY],

@@ -129,8 +129,8 @@ full_search! {
         /// Key of the project.
         #[serde(rename = "project_key")]
         pub project_key: ProjectKey,
-        /// Owner of the repository. Without owner and name, the repository of the project that was
-        /// indexed last is searched.
+        /// Owner of the repository. Without owner and name, the repository of the project that the
+        /// caller fetched last is searched, or else the one that was indexed last.
         pub repo_owner: Option<RepositoryPart>,
         /// Name of the repository.
         pub repo_name: Option<RepositoryPart>,
