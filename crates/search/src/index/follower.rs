@@ -295,7 +295,7 @@ impl<'a> Passes<'a> {
         }
         if self.pending > 0 {
             self.commit().await?;
-        } else {
+        } else if self.position.cursor() != self.shared.position().cursor() {
             self.shared.publish_position(self.position.published());
         }
         Ok(())
