@@ -51,6 +51,7 @@ const RESERVED: &[(&str, &[&str])] = &[
     ("rmcp", &["mc-mcp"]),
     ("octocrab", &["mc-connectors"]),
     ("tree-sitter", &["mc-indexer"]),
+    ("bpe-openai", &["mc-tokens"]),
     ("tiktoken-rs", &["mc-tokens"]),
     ("seccompiler", &["mc-parser-pool", "mc-sandbox"]),
     ("bollard", &["mc-sandbox"]),

@@ -1,7 +1,7 @@
 //! Shortening of text to a token budget.
 
 use mc_domain::shorten;
-use mc_tokens::{count, parts};
+use mc_tokens::{count, count_up_to};
 
 /// Maximum average number of characters per token in ordinary text.
 const CHARS_PER_TOKEN: usize = 6;
@@ -37,27 +37,13 @@ pub fn cost(text: &str) -> usize {
 
 /// Returns whether `text` costs at most `budget` tokens. It tokenizes only as much as necessary.
 pub fn fits(text: &str, budget: usize) -> bool {
-    cost_within(text, LINE_TOKENS, budget).0 <= budget
+    let of_lines = text.lines().count() * LINE_TOKENS;
+    budget.checked_sub(of_lines).is_some_and(|budget| rendered_fits(text, budget))
 }
 
 /// Returns whether rendered text has at most `budget` tokens. It tokenizes no more than necessary.
 pub fn rendered_fits(text: &str, budget: usize) -> bool {
-    cost_within(text, 0, budget).0 <= budget
-}
-
-/// Returns the cost of `text` with `line_tokens` for each line, and the number of tokenized bytes.
-/// It stops after the part in which the cost exceeds `budget`.
-fn cost_within(text: &str, line_tokens: usize, budget: usize) -> (usize, usize) {
-    let (mut cost, mut read) = (0, 0);
-    for part in parts(text) {
-        cost += count(part) + part.matches('\n').count() * line_tokens;
-        read += part.len();
-        if cost > budget {
-            break;
-        }
-    }
-    let has_open_line = read == text.len() && !text.is_empty() && !text.ends_with('\n');
-    (cost + if has_open_line { line_tokens } else { 0 }, read)
+    count_up_to(text, budget).is_some()
 }
 
 fn end_at_break(text: &str, end: usize) -> usize {
@@ -89,25 +75,20 @@ mod tests {
     }
 
     #[test]
-    fn too_long_text_is_tokenized_only_up_to_the_budget() {
-        for text in ["# a\n", "word ", "я", "0123456789abcdef"] {
-            let text = text.repeat(1_000_000 / text.len());
-            let (cost, read) = cost_within(&text, LINE_TOKENS, 1_200);
-            assert!(cost > 1_200 && read <= 8 * 1024, "{cost} tokens, {read} bytes");
-            assert!(!fits(&text, 1_200));
-        }
+    fn text_fits_with_its_quoted_lines() {
         assert!(fits("", 0) && fits("short", 3) && !fits("short", 2));
         assert!(rendered_fits("short", 1) && !rendered_fits("short\nand long", 2));
+        for text in ["# a\n", "word ", "я", "0123456789abcdef"] {
+            assert!(!fits(&text.repeat(1_000_000 / text.len()), 1_200));
+        }
     }
 
     proptest! {
         #[test]
-        fn cost_in_parts_equals_the_cost_of_the_whole(
+        fn text_fits_into_its_cost(
             text in "([a-zA-Zа-я0-9'/.#_😀]{1,8}( |\n|\r\n|  | \n|\n\n|\n  |\t|, )){1,120}"
         ) {
-            let text = text.repeat(10_000 / text.len() + 1);
-            prop_assert_eq!(cost_within(&text, LINE_TOKENS, usize::MAX).0, cost(&text));
-            prop_assert_eq!(cost_within(&text, 0, usize::MAX).0, count(&text));
+            prop_assert!(fits(&text, cost(&text)) && !fits(&text, cost(&text) - 1));
         }
 
         #[test]

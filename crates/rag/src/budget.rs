@@ -11,10 +11,10 @@ use crate::union::sort;
 
 /// Tokens from which a part of a snippet is worth showing.
 const PART_TOKENS_MIN: usize = 64;
+/// Numbers of lines that are tried: the estimate, and fewer.
+const PART_TRIES: usize = 8;
 /// Tokens below which no snippet fits with its head.
 const SNIPPET_TOKENS_MIN: usize = 16;
-/// Longest line, in bytes, whose tokens are counted exactly; the value includes a margin.
-const LONG_LINE_BYTES: usize = 2 * 1024;
 
 /// How far the further matches of the best file come up to its best one.
 const BEST_FILE_SHARE: f32 = 0.8;
@@ -56,26 +56,22 @@ pub(crate) fn pack(snippets: Vec<Snippet>, max_tokens: usize, renderer: &Rendere
             packed.leave_out(snippet);
             continue;
         }
-        snippet.tokens = renderer.tokens(&snippet);
-        let fitting = if snippet.tokens <= tokens_left {
-            Some(snippet)
+        if let Some(tokens) = renderer.tokens_up_to(&snippet, tokens_left) {
+            snippet.tokens = tokens;
         } else {
             // The part may end within lines that are shown already.
             let part = beginning(&snippet, tokens_left, renderer);
-            let part = part.and_then(|part| shown_lines.without_repeated(part));
-            match part {
-                Some(_) => packed.is_cut = true,
-                None => packed.leave_out(snippet),
-            }
-            part.map(|part| Snippet { tokens: renderer.tokens(&part), ..part })
-        };
-        if let Some(snippet) = fitting {
-            tokens_left = tokens_left.saturating_sub(snippet.tokens);
-            shown_lines.add(&snippet);
-            packed.context.push(snippet);
+            let Some(part) = part.and_then(|part| shown_lines.without_repeated(part)) else {
+                packed.leave_out(snippet);
+                continue;
+            };
+            packed.is_cut = true;
+            snippet = Snippet { tokens: renderer.tokens(&part), ..part };
         }
+        tokens_left = tokens_left.saturating_sub(snippet.tokens);
+        shown_lines.add(&snippet);
+        packed.context.push(snippet);
     }
-    packed.verify(max_tokens, renderer);
     packed
 }
 
@@ -85,26 +81,6 @@ impl Packed {
         self.is_cut = true;
         if snippet.neighbor_of.is_none() {
             self.places.push(snippet.without_text());
-        }
-    }
-
-    /// Leaves out the last snippets of the context until the whole fits.
-    ///
-    /// The sum of the tokens of the snippets is that of the whole, unless one has a line that is
-    /// counted in parts; only then is the whole counted.
-    fn verify(&mut self, max_tokens: usize, renderer: &Renderer) {
-        let has_long_line =
-            |snippet: &Snippet| snippet.text.lines().any(|line| line.len() > LONG_LINE_BYTES);
-        if !self.context.iter().any(has_long_line) {
-            return;
-        }
-        while mc_tokens::count(&renderer.block(&self.context)) > max_tokens
-            && let Some(last) = self.context.pop()
-        {
-            self.is_cut = true;
-            if last.neighbor_of.is_none() {
-                self.places.insert(0, last.without_text());
-            }
         }
     }
 }
@@ -120,10 +96,14 @@ fn beginning(snippet: &Snippet, max_tokens: usize, renderer: &Renderer) -> Optio
         let last = snippet.line_start + i32::try_from(lines).unwrap_or(1) - 1;
         Snippet { text: text.join("\n"), line_end: last, is_shortened: true, ..snippet.clone() }
     };
-    let counts: Vec<usize> = (1..snippet.text.split('\n').count()).collect();
-    let fitting = counts.partition_point(|lines| renderer.tokens(&part(*lines)) <= max_tokens);
-    let shortened = part(*counts.get(fitting.checked_sub(1)?)?);
-    (renderer.tokens(&shortened) >= PART_TOKENS_MIN / 2).then_some(shortened)
+    let last = snippet.text.split('\n').count() - 1;
+    let estimate = renderer.fitting_lines(snippet, max_tokens).min(last);
+    // A token may reach over the end of a line, and neutralizing may add lines.
+    let fitting = (1..=estimate).rev().take(PART_TRIES).map(part).find_map(|part| {
+        let tokens = renderer.tokens_up_to(&part, max_tokens)?;
+        Some((part, tokens))
+    });
+    fitting.filter(|(_, tokens)| *tokens >= PART_TOKENS_MIN / 2).map(|(part, _)| part)
 }
 
 /// Whether each line of the text is one of the file, so that lines can be left out.

@@ -47,16 +47,17 @@ pub(crate) fn newest(history: &[HistoryMessage], mask: impl Fn(&str) -> String) 
         let start = whole_words(whole, bytes_left);
         bytes_left -= start.len();
         let text = mask(start);
-        let tokens = mc_tokens::count(&text);
-        newest.is_cut = tokens > tokens_left || start.len() < whole.len();
-        let text = if tokens > tokens_left { beginning(&text, tokens_left) } else { &text };
+        let tokens = mc_tokens::count_up_to(&text, tokens_left);
+        newest.is_cut = tokens.is_none() || start.len() < whole.len();
+        let text = if tokens.is_some() { &text } else { beginning(&text, tokens_left) };
         if !text.is_empty() {
             newest.messages.push((message.role, text.to_owned()));
         }
         if newest.is_cut {
             break;
         }
-        tokens_left -= tokens;
+        // It fits, or this was the last message.
+        tokens_left -= tokens.unwrap_or_default();
     }
     newest.messages.reverse();
     newest
@@ -72,16 +73,17 @@ fn whole_words(text: &str, max_bytes: usize) -> &str {
     start.rfind(char::is_whitespace).map_or("", |end| &start[..end])
 }
 
-/// Returns the first lines of a text within a limit of tokens; nothing if the limit is too low for
+/// Returns the first words of a text within a limit of tokens; nothing if the limit is too low for
 /// a useful part.
 fn beginning(text: &str, max_tokens: usize) -> &str {
     if max_tokens < PART_TOKENS_MIN {
         return "";
     }
-    let ends: Vec<usize> = text.match_indices(['\n', ' ']).map(|(at, _)| at).collect();
-    // The tokens of a beginning grow with it.
-    let fitting = ends.partition_point(|end| mc_tokens::count(&text[..*end]) <= max_tokens);
-    fitting.checked_sub(1).map_or("", |last| &text[..ends[last]])
+    let (fitting, rest) = text.split_at(mc_tokens::fitting(text, max_tokens));
+    // A token may be a part of a word.
+    let ends_with_word = rest.starts_with(char::is_whitespace);
+    let end = if ends_with_word { Some(fitting.len()) } else { fitting.rfind(char::is_whitespace) };
+    end.map_or("", |end| fitting[..end].trim_end())
 }
 
 impl History {

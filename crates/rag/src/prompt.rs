@@ -60,6 +60,19 @@ impl Renderer {
         mc_tokens::count(&self.item(1, snippet))
     }
 
+    /// Returns the tokens of a snippet, or `None` if there are more than `max`.
+    pub fn tokens_up_to(&self, snippet: &Snippet, max: usize) -> Option<usize> {
+        mc_tokens::count_up_to(&self.item(1, snippet), max)
+    }
+
+    /// Estimates how many whole lines of the text of a snippet fit into `max` tokens with its head.
+    pub fn fitting_lines(&self, snippet: &Snippet, max: usize) -> usize {
+        let item = self.item(1, snippet);
+        let fitting = &item[..mc_tokens::fitting(&item, max)];
+        // The first line is the head.
+        fitting.matches('\n').count().saturating_sub(1)
+    }
+
     /// Returns the tokens of the marks.
     pub fn tokens_of_marks(&self) -> usize {
         let nonce = &self.nonce;

@@ -1,78 +1,52 @@
-//! Counting tokens as language models do, by tiktoken's `o200k_base`.
+//! Counting tokens as language models do, by the vocabulary `o200k_base`, in a time that is linear
+//! in the length of the text.
 
-use std::iter;
+use bpe_openai::o200k_base;
 
-use tiktoken_rs::o200k_base_singleton;
-
-/// Maximum bytes that are tokenized at a time. The time for a text without spaces grows faster than
-/// its length.
-const PART_BYTES: usize = 4 * 1024;
-
-/// Returns the number of tokens of `text`, in a time that is linear in its length. The first call
-/// loads the vocabulary (about 0.2 s).
-///
-/// The number is approximate for a text with more than 4 KiB between two places where a token
-/// always ends, such as the end of a line or word.
+/// Returns the number of tokens of `text`. The first call loads the vocabulary (about 0.05 s).
 pub fn count(text: &str) -> usize {
-    parts(text).map(count_at_once).sum()
+    o200k_base().count(text)
 }
 
-/// Splits `text` into parts of at most 4 KiB, between tokens if possible. The sum of their counts
-/// is the count of the text.
-pub fn parts(text: &str) -> impl Iterator<Item = &str> {
-    parts_of(text, PART_BYTES)
+/// Returns the number of tokens of `text`, or `None` if there are more than `max`. It reads no word
+/// after the one that exceeds it.
+///
+/// The tokens of a word are not final before its end. A long one that has just `max` may count as
+/// too long if it has over 10 more at first; none is known.
+pub fn count_up_to(text: &str, max: usize) -> Option<usize> {
+    let start = start_within(text, max);
+    (start.bytes == text.len()).then_some(start.tokens)
+}
+
+/// Returns the length in bytes of the longest start of `text` with at most `max` tokens. It ends
+/// where a word, number, run of marks or run of spaces ends.
+pub fn fitting(text: &str, max: usize) -> usize {
+    start_within(text, max).bytes
 }
 
 /// Loads the vocabulary, so that no request waits for it.
 pub fn warm_up() {
-    count_at_once("");
+    count("");
 }
 
-fn count_at_once(text: &str) -> usize {
-    o200k_base_singleton().count_ordinary(text)
+/// The start of a text.
+struct Start {
+    bytes: usize,
+    tokens: usize,
 }
 
-fn parts_of(mut text: &str, part_bytes: usize) -> impl Iterator<Item = &str> {
-    iter::from_fn(move || {
-        let (part, rest) = text.split_at(end_of_part(text, part_bytes));
-        text = rest;
-        (!part.is_empty()).then_some(part)
-    })
-}
-
-/// Returns the end of the first part of `text`, in bytes. It is not 0 unless `text` is empty.
-fn end_of_part(text: &str, part_bytes: usize) -> usize {
-    if text.len() <= part_bytes {
-        return text.len();
+/// Returns the longest start of whole words with at most `max` tokens.
+fn start_within(text: &str, max: usize) -> Start {
+    let tokenizer = o200k_base();
+    let mut start = Start { bytes: 0, tokens: 0 };
+    // No token contains parts of two words.
+    for word in tokenizer.split(text) {
+        let fitting = tokenizer.bpe.count_till_limit(word.as_bytes(), max - start.tokens);
+        let Some(tokens) = fitting else { break };
+        start.bytes += word.len();
+        start.tokens += tokens;
     }
-    // A first character may be longer than a part.
-    let end = text.floor_char_boundary(part_bytes).max(text.ceil_char_boundary(1));
-    let mut next = None;
-    for (start, character) in text[..end].char_indices().rev() {
-        if next.is_some_and(|next| is_token_boundary(character, next)) {
-            return start + character.len_utf8();
-        }
-        next = Some(character);
-    }
-    end
-}
-
-/// Returns whether no token contains these two adjacent characters. By the pattern of the
-/// vocabulary, a space or a punctuation mark belongs to the word after it, and line ends with
-/// slashes after them belong to the token before them. A word may end with an apostrophe and
-/// letters.
-fn is_token_boundary(before: char, after: char) -> bool {
-    let is_end_of_line = |c: char| matches!(c, '\r' | '\n');
-    if after.is_whitespace() {
-        !before.is_whitespace() && !is_end_of_line(after)
-    } else if is_end_of_line(before) {
-        after != '/'
-    } else {
-        let is_ideograph = matches!(before, 'ぁ'..='ゖ' | 'ァ'..='ヺ' | '一'..='\u{9fff}');
-        (before.is_ascii_alphanumeric() || is_ideograph)
-            && (after.is_ascii_punctuation() || "、。，！？：；".contains(after))
-            && after != '\''
-    }
+    start
 }
 
 #[cfg(test)]
@@ -82,33 +56,36 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tokens_are_those_of_o200k() {
-        assert_eq!(count(""), 0);
-        assert_eq!(count("hello world"), 2);
+    fn count_stops_at_its_limit() {
+        assert_eq!(count_up_to("hello world", 2), Some(2));
+        assert_eq!(count_up_to("hello world", 1), None);
+        assert_eq!((count_up_to("", 0), fitting("", 0)), (Some(0), 0));
+        assert_eq!(fitting("hello world", 1), "hello".len());
     }
 
-    #[test]
-    fn part_without_boundary_ends_between_characters() {
-        let text = "я".repeat(PART_BYTES + 1);
-        let lengths: Vec<usize> = parts(&text).map(str::len).collect();
-        assert_eq!(lengths, [PART_BYTES, PART_BYTES, 2]);
-        assert!(count(&text) >= count_at_once(&text));
-        // A single character is longer than a part.
-        assert_eq!(parts_of("яя", 1).collect::<String>(), "яя");
-    }
+    const TEXT: &str = concat!(
+        "(([a-zA-Zа-яÀ-ÿ0-9'/.#_😀{}:;()&|\",設ゖ、。\u{301}\u{a0}]{1,8}",
+        "|[a-z]{200,300}|a{400}|={400}| {400})",
+        "( |\n|\r\n|  | \n|\n\n|\n    |\t|, |'s|/)){0,40}",
+    );
 
     proptest! {
         #[test]
-        fn parts_have_the_tokens_of_the_text(
-            text in concat!(
-                "([a-zA-Zа-я0-9'/.#_😀{}:\",設ゖ、。]{1,8}",
-                "( |\n|\r\n|  | \n|\n\n|\n  |\t|, |a\")){1,120}",
-            )
-        ) {
-            let parts: Vec<&str> = parts_of(&text, 128).collect();
-            prop_assert_eq!(parts.concat(), text.clone());
-            let counts: usize = parts.into_iter().map(count_at_once).sum();
-            prop_assert_eq!(counts, count_at_once(&text));
+        fn tokens_are_those_of_tiktoken(text in TEXT) {
+            let expected = tiktoken_rs::o200k_base_singleton().count_ordinary(&text);
+            prop_assert_eq!(count(&text), expected);
+        }
+
+        #[test]
+        fn longest_start_has_its_tokens(text in TEXT, max in 0usize..200) {
+            let tokens = count(&text);
+            prop_assert_eq!(count_up_to(&text, max), (tokens <= max).then_some(tokens));
+            let end = fitting(&text, max);
+            prop_assert!(count(&text[..end]) <= max);
+            prop_assert_eq!(end == text.len(), tokens <= max);
+            if let Some(word) = o200k_base().split(&text[end..]).next() {
+                prop_assert!(count(&text[..end + word.len()]) > max);
+            }
         }
     }
 }

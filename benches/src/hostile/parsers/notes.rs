@@ -54,6 +54,8 @@ fn notes() -> Vec<Parser> {
         any("note", |text| drop(black_box(ParsedNote::read(text)))),
         any("reject", |text| _ = black_box(reject(text))),
         any("tokens of a model", |text| _ = black_box(mc_tokens::count(text))),
+        any("tokens up to a limit", |text| _ = black_box(mc_tokens::count_up_to(text, 4_000))),
+        any("start within a limit", |text| _ = black_box(mc_tokens::fitting(text, 4_000))),
         any("content filter", |text| drop(black_box(ContentFilter::strict().filter(text)))),
         // A record has no longer text, and other notes are compared as documents.
         Parser::new("compare notes", compare_notes).with_max_bytes(CONTENT_MAX_CHARS),

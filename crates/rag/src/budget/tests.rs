@@ -85,11 +85,14 @@ fn matches_beyond_the_limit_keep_their_places() {
     }
 }
 
+/// Lines, with characters that end a line in the rendered text alone.
+const TEXT: &str = "([a-zа-я0-9_(){} .,;/<>|\u{c}\u{2028}]{0,40}\n){0,30}[a-z]{1,20}";
+
 proptest! {
     #[test]
     fn context_is_never_over_its_limit(
         found in prop::collection::vec(
-            ("[ab]\\.rs", 1_i32..60, "([a-zа-я0-9_(){} .,;/<>|]{0,40}\n){0,30}[a-z]{1,20}"), 0..12),
+            ("[ab]\\.rs", 1_i32..60, TEXT), 0..12),
         max_tokens in 128_usize..1_500,
     ) {
         let repository = repository("shop");
