@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use mc_contract::operations::rag::NeighborStrategy;
 use mc_domain::PassageId;
+use mc_store::Store;
 use mc_store::neighbors::{EnclosedChunk, Neighbor, adjacent, of_definitions};
 use mc_store::passages;
 
@@ -42,23 +43,23 @@ pub(crate) async fn expand(
         if of_scope.is_empty() {
             continue;
         }
-        let found = find(scope, &of_scope, expansion).await?;
+        let store = scope.context.search.store.share_reads();
+        let found = find(&store, &of_scope, expansion).await?;
         let new: Vec<_> = found.into_iter().filter(|(_, id)| seen.insert(*id)).collect();
-        added.extend(load(scope, &new).await?);
+        added.extend(load(&store, scope, &new).await?);
     }
     Ok(added)
 }
 
 /// Returns the neighbors of these matches, by the strategy.
 async fn find<'a>(
-    scope: &RepositoryScope<'_>,
+    store: &Store,
     matches: &[&'a Snippet],
     Expansion { strategy, radius }: Expansion,
 ) -> Result<Vec<(&'a Snippet, PassageId)>, Error> {
     let is_by_symbol = strategy == NeighborStrategy::ParentSymbol;
     let (enclosed, others): (Vec<&Snippet>, Vec<&Snippet>) =
         matches.iter().partition(|snippet| is_by_symbol && snippet.parent_symbol().is_some());
-    let store = &scope.context.search.store;
     let mut found = Vec::new();
     if !enclosed.is_empty() {
         let chunks: Vec<_> =
@@ -92,6 +93,7 @@ fn paired<'a>(matches: &[&'a Snippet], neighbors: &[Neighbor]) -> Vec<(&'a Snipp
 }
 
 async fn load(
+    store: &Store,
     scope: &RepositoryScope<'_>,
     neighbors: &[(&Snippet, PassageId)],
 ) -> Result<Vec<Snippet>, Error> {
@@ -100,7 +102,7 @@ async fn load(
     }
     let ids: Vec<_> = neighbors.iter().map(|(_, id)| *id).collect();
     let project = scope.context.project;
-    let passages = passages::load(&scope.context.search.store, project, &ids).await?;
+    let passages = passages::load(store, project, &ids).await?;
     let mut passages: HashMap<_, _> =
         passages.into_iter().map(|passage| (passage.indexed.id, passage)).collect();
     let snippet = |(origin, id): &(&Snippet, PassageId)| {

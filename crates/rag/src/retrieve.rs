@@ -70,15 +70,11 @@ pub(crate) async fn retrieve(
 ) -> Result<ProjectResults, Error> {
     let Some(first) = scopes.first() else { return Ok(ProjectResults::default()) };
     let context = &first.context.search;
-    let words = SearchContext {
-        models: context.models.restricted_to(AllowedModels::Off),
-        ..context.visiting()
-    };
+    let models = context.models.restricted_to(AllowedModels::Off);
+    let words = SearchContext { models, ..context.clone() };
     let (with_vectors, by_words) = searches(scopes, queries, filters, limits);
-    // The searches of each group share a connection.
-    let visiting = context.visiting();
     let (with_vectors, by_words) =
-        tokio::try_join!(run(&visiting, with_vectors), run(&words, by_words))?;
+        tokio::try_join!(run(context, with_vectors), run(&words, by_words))?;
     let mut all = ProjectResults::default();
     for (search, response) in with_vectors.into_iter().chain(by_words) {
         let SearchResponse { hits, degraded, .. } = response;
@@ -172,12 +168,13 @@ fn filter(scopes: &[RepositoryScope<'_>], filters: &Filters, kind: MatchKind) ->
     }
 }
 
+/// Runs searches on one connection, which is free for others as soon as they end.
 async fn run(
     context: &SearchContext,
     searches: Vec<Search>,
 ) -> Result<Vec<(Search, SearchResponse)>, Error> {
     let arguments: Vec<_> =
         searches.iter().map(|search| (search.query.clone(), search.options.clone())).collect();
-    let responses = search_all(context, &arguments).await?;
+    let responses = search_all(&context.visiting(), &arguments).await?;
     Ok(searches.into_iter().zip(responses).collect())
 }

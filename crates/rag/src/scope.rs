@@ -61,10 +61,10 @@ pub(crate) async fn find<'a>(
 
 /// Returns the repositories of a project, the one that was indexed last first.
 pub(crate) async fn list(context: &RagContext) -> Result<Vec<RepositoryScope<'_>>, Error> {
-    let store = &context.search.store;
-    let all = searchable::repositories(store, context.project).await?;
+    let store = context.search.store.share_reads();
+    let all = searchable::repositories(&store, context.project).await?;
     let is_alone =
-        all.len() == 1 && !searchable::has_other_documents(store, context.project).await?;
+        all.len() == 1 && !searchable::has_other_documents(&store, context.project).await?;
     let scope =
         |repository| RepositoryScope { context, repository: Arc::new(repository), is_alone };
     Ok(all.into_iter().map(scope).collect())

@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use mc_domain::{FileId, PassageId, SourceKind};
+use mc_domain::{FileId, PassageId, ProjectId, SourceKind};
 use mc_store::passages::PassageFilter;
 use mc_store::{Store, history};
 
@@ -16,7 +16,7 @@ use crate::rank::fusion::{Fused, fuse, retriever_weight, sort};
 use crate::retrievers::{RankedList, Retriever};
 
 /// Number of commits that are used.
-pub const NEAREST: usize = 50;
+const NEAREST: usize = 50;
 
 /// Returns the filter that matches only the commits of the searched repositories.
 pub fn commit_filter(searched: &PassageFilter) -> PassageFilter {
@@ -33,30 +33,39 @@ pub fn applies(filter: &PassageFilter) -> bool {
     filter.sources == [SourceKind::Code] && !has_record_filter
 }
 
-/// Adds the scores of the history to the fused list of a search of code.
+/// Files with their scores, best first.
+pub type FileScores = Vec<(FileId, f32)>;
+
+/// Returns the files that the nearest of these commits touched, best first, with scores relative to
+/// the best one.
+pub async fn files(
+    store: &Store,
+    project: ProjectId,
+    commits: &[(Retriever, RankedList)],
+) -> Result<FileScores, Error> {
+    let near = nearest(commits);
+    if near.is_empty() {
+        return Ok(FileScores::new());
+    }
+    let passages: Vec<PassageId> = near.iter().map(|(id, _)| *id).collect();
+    Ok(file_scores(&near, &history::touched(store, project, &passages).await?))
+}
+
+/// Adds the scores of files to the fused list of a search of code.
 ///
 /// The best passage of each file gets the score of the file, which is at most the weight of the
 /// retriever times the best score of the list. For a file that is not in the list, its first
-/// passage with a definition is added. At most `limit` files are used, best first.
+/// passage with a definition is added.
 pub async fn add_to(
     fused: Vec<Fused>,
     store: &Store,
     filter: &PassageFilter,
-    commits: &[(Retriever, RankedList)],
-    limit: usize,
+    files: &[(FileId, f32)],
 ) -> Result<Vec<Fused>, Error> {
-    let near = nearest(commits);
-    if near.is_empty() {
-        return Ok(fused);
-    }
-    let passages: Vec<PassageId> = near.iter().map(|(id, _)| *id).collect();
-    let touched = history::touched(store, filter.project, &passages).await?;
-    let mut files = file_scores(&near, &touched);
-    files.truncate(limit);
     let ids: Vec<FileId> = files.iter().map(|(file, _)| *file).collect();
     let found: Vec<PassageId> = fused.iter().map(|fused| fused.id).collect();
     let passages = history::representatives(store, filter, &ids, &found).await?;
-    Ok(with_history(fused, &files, &passages))
+    Ok(with_history(fused, files, &passages))
 }
 
 /// Returns the most similar commits, best first, with scores relative to the best one.
@@ -69,9 +78,9 @@ fn nearest(commits: &[(Retriever, RankedList)]) -> RankedList {
     fused.into_iter().take(NEAREST).map(|fused| (fused.id, fused.score / best)).collect()
 }
 
-/// Returns the files that the commits touched, best first, with scores relative to the best one.
-/// Similarities are squared, so that many dissimilar commits do not outweigh a similar one.
-fn file_scores(near: &RankedList, touched: &[(PassageId, FileId)]) -> Vec<(FileId, f32)> {
+/// Returns the scores of the files that the commits touched. Similarities are squared, so that many
+/// dissimilar commits do not outweigh a similar one.
+fn file_scores(near: &RankedList, touched: &[(PassageId, FileId)]) -> FileScores {
     let similarities: HashMap<PassageId, f32> = near.iter().copied().collect();
     let mut scores: HashMap<FileId, f32> = HashMap::new();
     for (commit, file) in touched {

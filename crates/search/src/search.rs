@@ -1,19 +1,22 @@
 //! One search: runs the retrievers, then fuses, reranks and deduplicates their results.
 
 use std::collections::{HashMap, HashSet};
+use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::Utc;
 use futures::future::try_join_all;
-use mc_domain::{PassageId, ProjectId, SourceKind};
+use mc_domain::{FileId, PassageId, ProjectId, SourceKind};
 use mc_sanitizer::{Policy, mask_with};
 use mc_store::Store;
-use mc_store::passages::{self, Passage, PassageFilter};
+use mc_store::passages::{self, Passage};
 use tantivy::TantivyError;
 use tokio::time::{Instant, timeout_at};
 
+use crate::Error;
+use crate::history::{self, FileScores};
 use crate::index::schema::{Corpus, Scope};
 use crate::index::{Freshness, KeywordIndex, RefreshedIndex};
 use crate::models::ActiveModels;
@@ -29,7 +32,6 @@ use crate::response::{Explain, Hit, SearchResponse};
 use crate::retrievers::keyword::{self, DistinctiveText, KeywordHits, KeywordQuery};
 use crate::retrievers::vector::{VectorHits, VectorQuery, VectorRetriever};
 use crate::retrievers::{Failure, RankedList, Retriever, until};
-use crate::{Error, history};
 
 /// Minimum number of hits requested from each retriever.
 pub const MIN_DEPTH: usize = 200;
@@ -38,6 +40,10 @@ const HYDRATED_PER_THREE: usize = 4;
 const MIN_HYDRATED: usize = 32;
 /// Share of the time budget for the retrievers; the rest is for reading the passages they found.
 const RETRIEVERS_SHARE: f64 = 0.75;
+/// The same for the commits with similar vectors, whose files are read after them.
+const COMMITS_SHARE: f64 = 0.6;
+/// The same until the history is added to the results.
+const HISTORY_SHARE: f64 = 0.85;
 /// Size in bytes up to which a text's words are looked up on the async thread.
 const SHORT_TEXT: usize = 256;
 /// Passages of a project up to which it is searched on the async thread: about 0.3 ms.
@@ -59,7 +65,8 @@ pub struct SearchContext {
 }
 
 impl SearchContext {
-    /// Returns a context for searches that share one connection ([`Store::share_reads`]).
+    /// Returns a context for searches that share one connection ([`Store::share_reads`]), except
+    /// for the history.
     #[must_use]
     pub fn visiting(&self) -> Self {
         Self { store: self.store.share_reads(), ..self.clone() }
@@ -124,15 +131,28 @@ struct Shortlist {
     deadline: Instant,
 }
 
-/// Results of the keyword index for passages, and commits by their words.
-type KeywordResults = (KeywordHits, RankedList);
+/// Results of the keyword index.
+#[derive(Default)]
+struct KeywordResults {
+    hits: KeywordHits,
+    /// Commits by the words of their messages, for the history.
+    commits: RankedList,
+    /// Note that the index is not up to date.
+    note: Option<&'static str>,
+}
 
 struct Retrieved {
-    /// Results of the keyword index, with a note if it is not up to date.
-    keyword: Result<(KeywordResults, Option<&'static str>), Failure>,
+    keyword: Result<KeywordResults, Failure>,
     vector: Result<VectorHits, Failure>,
-    /// Commits with similar vectors.
-    commits: Result<VectorHits, Failure>,
+    history: HistoryResults,
+}
+
+/// Results of the history.
+struct HistoryResults {
+    /// Whether the commits with similar vectors were found; without their list.
+    similar_commits: Result<VectorHits, Failure>,
+    /// Files that similar commits touched.
+    files: Result<FileScores, Failure>,
 }
 
 /// One search, which shares vectors and index with others.
@@ -163,25 +183,24 @@ impl Shortlist {
         }
     }
 
-    /// Returns the lists of the retrievers, and of commits; failures go to `degraded`.
-    fn collect(&mut self, retrieved: Retrieved, options: &Options) -> (RankedLists, RankedLists) {
-        let Retrieved { keyword, vector, commits: similar_commits } = retrieved;
+    /// Returns the lists of the retrievers, and the files of the history; failures go to
+    /// `degraded`.
+    fn collect(&mut self, retrieved: Retrieved, options: &Options) -> (RankedLists, FileScores) {
+        let Retrieved { keyword, vector, history } = retrieved;
+        let HistoryResults { similar_commits, files } = history;
         let is_complete = |hits: &VectorHits| !hits.is_partial;
         self.has_failed_statement = !(vector.as_ref().is_ok_and(is_complete)
-            && similar_commits.as_ref().is_ok_and(is_complete));
-        let (mut lists, mut commits) = (RankedLists::new(), RankedLists::new());
+            && similar_commits.as_ref().is_ok_and(is_complete)
+            && files.is_ok());
+        let mut lists = RankedLists::new();
         let keyword = on_time_or_degraded(Retriever::Keyword, keyword, &mut self.degraded);
-        if let Some(((found, commits_by_words), note)) = keyword {
+        if let Some(KeywordResults { hits, note, .. }) = keyword {
             self.degraded.extend(note.map(str::to_owned));
-            self.covered.extend(found.covered);
-            lists.push((Retriever::Exact, found.exact));
-            lists.push((Retriever::Keyword, found.keyword));
-            commits.push((Retriever::Keyword, commits_by_words));
+            self.covered.extend(hits.covered);
+            lists.push((Retriever::Exact, hits.exact));
+            lists.push((Retriever::Keyword, hits.keyword));
         }
-        // A failure is reported by the vector retriever; the words of commits are enough.
-        if let Ok(hits) = similar_commits {
-            commits.push((Retriever::Vector, hits.list));
-        }
+        let has_vectors = vector.is_ok();
         let vector = on_time_or_degraded(Retriever::Vector, vector, &mut self.degraded);
         if let Some(VectorHits { list, degraded, .. }) = vector {
             self.degraded.extend(degraded);
@@ -191,7 +210,16 @@ impl Shortlist {
             lists.push((Retriever::Vector, list));
         }
         lists.retain(|(retriever, _)| options.disabled_steps.allows(retriever.step()));
-        (lists, commits)
+        // If the vectors of the code failed as well, one note is enough.
+        let files = match (files, similar_commits) {
+            (Ok(files), Err(failure)) if has_vectors => {
+                on_time_or_degraded::<()>(Retriever::History, Err(failure), &mut self.degraded);
+                Some(files)
+            }
+            (files, _) => on_time_or_degraded(Retriever::History, files, &mut self.degraded),
+        };
+        let files = files.into_iter().flatten().take(hydrated(options.limit));
+        (lists, files.collect())
     }
 
     /// Reranks and deduplicates the passages that were read.
@@ -234,29 +262,57 @@ impl Search<'_> {
             return Ok(shortlist);
         }
         let end = shortlist.started_at + self.options.time_budget.mul_f64(RETRIEVERS_SHARE);
-        let retrieved = self.retrieve(&shortlist.names, end).await;
-        let (lists, commits) = shortlist.collect(retrieved, self.options);
+        let retrieved = self.retrieve(&shortlist, end).await;
+        let (lists, files) = shortlist.collect(retrieved, self.options);
         let store = usable_store(&self.context.store, shortlist.has_failed_statement);
         let before = shortlist.degraded.len();
-        let fused = self.with_history(&store, fuse(&lists), &commits, &mut shortlist).await;
+        let fused = self.with_history(&store, fuse(&lists), &files, &mut shortlist).await;
         shortlist.fused = shortened(fused, self.options.limit);
         shortlist.has_failed_statement |= shortlist.degraded.len() > before;
         Ok(shortlist)
     }
 
     /// Runs the retrievers concurrently, until `end`.
-    async fn retrieve(&self, names: &ParsedQuery, end: Instant) -> Retrieved {
+    async fn retrieve(&self, shortlist: &Shortlist, end: Instant) -> Retrieved {
         let has_gloss = self.options.disabled_steps.allows(Step::Gloss);
         let gloss = has_gloss.then(|| gloss::english(&self.query.text)).flatten();
         let texts = self.vector_query(gloss.as_ref()).await;
         let nearest =
             self.vectors.search(&texts, &self.query.filter, depth(self.options), self.index, end);
-        let (keyword, vector, commits) = tokio::join!(
-            until(end, self.search_keywords(gloss, names)),
-            nearest,
-            self.nearest_commits(&texts, end),
-        );
-        Retrieved { keyword, vector, commits }
+        let keyword = Box::pin(until(end, self.search_keywords(gloss, &shortlist.names)));
+        let (vector, (keyword, history)) =
+            tokio::join!(nearest, self.with_commits(keyword, &texts, shortlist, end));
+        Retrieved { keyword, vector, history }
+    }
+
+    /// Adds the results of the history to those of the keyword index. It reads on a connection of
+    /// its own if one is free, at the same time as the vector retriever, and returns it at the end.
+    async fn with_commits(
+        &self,
+        keyword: impl Future<Output = Result<KeywordResults, Failure>>,
+        texts: &VectorQuery,
+        shortlist: &Shortlist,
+        end: Instant,
+    ) -> (Result<KeywordResults, Failure>, HistoryResults) {
+        if !self.has_commits().await {
+            let (similar_commits, files) = (Ok(VectorHits::default()), Ok(FileScores::new()));
+            return (keyword.await, HistoryResults { similar_commits, files });
+        }
+        let store = self.context.store.share_reads_if_free();
+        let commits_end = shortlist.started_at + self.options.time_budget.mul_f64(COMMITS_SHARE);
+        let (mut keyword, mut similar_commits) =
+            tokio::join!(keyword, self.nearest_commits(&store, texts, commits_end));
+        let by_words = keyword.as_mut().map(|found| mem::take(&mut found.commits));
+        let by_vectors = similar_commits.as_mut().map(|hits| mem::take(&mut hits.list));
+        let commits = [
+            (Retriever::Keyword, by_words.unwrap_or_default()),
+            (Retriever::Vector, by_vectors.unwrap_or_default()),
+        ];
+        let is_complete = similar_commits.as_ref().is_ok_and(|hits| !hits.is_partial);
+        let store = usable_store(&store, !is_complete);
+        let files = history::files(&store, self.query.filter.project, &commits);
+        let files = until(end, files).await;
+        (keyword, HistoryResults { similar_commits, files })
     }
 
     /// Returns the texts for the vector retriever: the query and, for a search of records alone,
@@ -295,17 +351,21 @@ impl Search<'_> {
         self.options.disabled_steps.allows(Step::History) && history::applies(&self.query.filter)
     }
 
-    /// Returns the commits with the most similar vectors, if the history applies.
+    /// Returns whether the history applies, and the index may have commits.
+    async fn has_commits(&self) -> bool {
+        self.has_history() && self.count_indexed(&[SourceKind::Change]).await != Some(0)
+    }
+
+    /// Returns the commits with the most similar vectors.
     async fn nearest_commits(
         &self,
+        store: &Store,
         texts: &VectorQuery,
         end: Instant,
     ) -> Result<VectorHits, Failure> {
-        if !self.has_history() {
-            return Ok(VectorHits::default());
-        }
         let filter = history::commit_filter(&self.query.filter);
-        self.vectors.search(texts, &filter, MIN_DEPTH, self.index, end).await
+        let retriever = VectorRetriever::new(store, &self.context.models, filter.project);
+        retriever.narrow().search(texts, &filter, MIN_DEPTH, self.index, end).await
     }
 
     /// Adds the scores of the files of the nearest commits, if that succeeds in time.
@@ -313,41 +373,45 @@ impl Search<'_> {
         &self,
         store: &Store,
         fused: Vec<Fused>,
-        commits: &[(Retriever, RankedList)],
+        files: &[(FileId, f32)],
         shortlist: &mut Shortlist,
     ) -> Vec<Fused> {
-        if commits.iter().all(|(_, list)| list.is_empty()) {
+        if files.is_empty() {
             return fused;
         }
-        let limit = hydrated(self.options.limit);
-        let added = history::add_to(fused.clone(), store, &self.query.filter, commits, limit);
-        let added = until(shortlist.deadline, added).await;
+        let added = history::add_to(fused.clone(), store, &self.query.filter, files);
+        let end = shortlist.started_at + self.options.time_budget.mul_f64(HISTORY_SHARE);
+        let added = until(end, added).await;
         on_time_or_degraded(Retriever::History, added, &mut shortlist.degraded).unwrap_or(fused)
     }
 
     /// Returns whether the index is up to date and has no passages of the requested sources.
     /// Searches of records skip the check, because nearly every project has records.
     async fn is_index_empty(&self) -> bool {
-        let PassageFilter { project, sources, .. } = &self.query.filter;
-        if sources.is_empty() || sources.contains(&SourceKind::Memory) {
-            return false;
-        }
-        let Some(snapshot) = self.index.snapshot().await else { return false };
-        let (sources, scope) = (sources.clone(), Scope::of(*project));
+        let sources = &self.query.filter.sources;
+        let has_records = sources.is_empty() || sources.contains(&SourceKind::Memory);
+        !has_records && self.count_indexed(sources).await == Some(0)
+    }
+
+    /// Counts the passages of these sources in the index; `None` if it is not up to date or fails,
+    /// which the keyword retriever reports.
+    async fn count_indexed(&self, sources: &[SourceKind]) -> Option<u64> {
+        let snapshot = self.index.snapshot().await?;
+        let (sources, scope) = (sources.to_vec(), Scope::of(self.query.filter.project));
         let count = move || {
             let searcher = snapshot.reader.searcher();
             let term = |source: &SourceKind| scope.term(snapshot.fields.source, source.as_str());
             sources.iter().try_fold(0, |sum, source| Ok(sum + searcher.doc_freq(&term(source))?))
         };
-        query_index(true, count).await.is_ok_and(|passages| passages == 0)
+        query_index(true, count).await.ok()
     }
 
-    /// Brings the index up to date, then searches it. Also returns a note if it is not up to date.
+    /// Brings the index up to date, then searches it.
     async fn search_keywords(
         &self,
         gloss: Option<Gloss>,
         names: &ParsedQuery,
-    ) -> Result<(KeywordResults, Option<&'static str>), Error> {
+    ) -> Result<KeywordResults, Error> {
         let note = match self.index.freshness().await {
             Freshness::Current => None,
             Freshness::Behind => Some("keyword index behind"),
@@ -356,7 +420,7 @@ impl Search<'_> {
             Freshness::Incomplete => Some("keyword index can't be rebuilt, it is incomplete"),
         };
         let Some(snapshot) = self.context.keyword.snapshot() else {
-            return Ok((KeywordResults::default(), note));
+            return Ok(KeywordResults { note, ..KeywordResults::default() });
         };
         let id = snapshot.id;
         let passage_query = self.keyword_query(gloss, names);
@@ -377,13 +441,13 @@ impl Search<'_> {
                 let hits = keyword::search(&snapshot, passage_query)?;
                 let commits =
                     commit_query.map(|query| keyword::search(&snapshot, query)).transpose()?;
-                Ok((hits, commits.map(|hits| hits.keyword).unwrap_or_default()))
+                let commits = commits.map(|hits| hits.keyword).unwrap_or_default();
+                Ok(KeywordResults { hits, commits, note })
             };
             query_index(texts <= FEW_TEXTS, search).await
         };
         // A file was damaged after the start: tantivy returned an error or panicked.
-        let found = found.await.inspect_err(|_| self.context.keyword.report_damage(id))?;
-        Ok((found, note))
+        found.await.inspect_err(|_| self.context.keyword.report_damage(id))
     }
 
     fn keyword_query(&self, gloss: Option<Gloss>, names: &ParsedQuery) -> KeywordQuery {

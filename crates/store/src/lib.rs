@@ -38,7 +38,7 @@ use tracing::log::LevelFilter;
 use uuid::Uuid;
 
 use audit::{Chain, Chains, PendingEvent};
-use pool::Pool;
+use pool::{Pool, PooledConnection};
 use rls::{
     Planning, PooledTransaction, ProvenContext, Reading, RlsContext, RlsTarget, SharedReads,
 };
@@ -188,6 +188,15 @@ impl Store {
         Self { shared_reads: Some(Arc::default()), ..self.clone() }
     }
 
+    /// Returns the store with a shared transaction of its own if a connection is free, else with
+    /// that of `self`. A caller that has a connection must not wait for another: if all callers had
+    /// one, each would wait.
+    pub fn share_reads_if_free(&self) -> Self {
+        let Some(reservation) = self.pool.reserve() else { return self.clone() };
+        let reads = SharedReads { reservation: Some(reservation), ..SharedReads::default() };
+        Self { shared_reads: Some(Arc::new(Mutex::new(reads))), ..self.clone() }
+    }
+
     /// Starts the shared transaction, so that its first read need not.
     pub async fn start_shared_reads(&self) -> Result<()> {
         match self.shared_reads {
@@ -218,10 +227,14 @@ impl Store {
     /// Returns a connection for a read with a given kind of planning.
     async fn read_planned(&self, planning: Planning) -> Result<Reading> {
         let Some(shared) = &self.shared_reads else {
-            return Ok(Reading::Own(self.begin_reading(planning.alone()).await?));
+            let (connection, settings) = (self.pool.take().await?, planning.alone());
+            if self.context.is_none() && settings.is_empty() {
+                return Ok(Reading::Own(PooledTransaction::plain(connection)));
+            }
+            return Ok(Reading::Own(self.begin_reading(connection, settings).await?));
         };
         let mut shared = Arc::clone(shared).lock_owned().await;
-        let SharedReads { session, planning: set } = &mut *shared;
+        let SharedReads { reservation, session, planning: set } = &mut *shared;
         // Unknown until the statement is done: the caller may be cancelled meanwhile.
         let before = set.take();
         match session {
@@ -229,7 +242,13 @@ impl Store {
                 raw_sql(planning.within()).execute(&mut **session).await?;
             }
             Some(_) => {}
-            None => *session = Some(self.begin_reading(planning.within()).await?),
+            None => {
+                let connection = match reservation.take() {
+                    Some(reservation) => self.pool.take_reserved(reservation).await?,
+                    None => self.pool.take().await?,
+                };
+                *session = Some(self.begin_reading(connection, planning.within()).await?);
+            }
         }
         *set = Some(planning);
         Ok(Reading::Shared(shared))
@@ -237,15 +256,16 @@ impl Store {
 
     /// Returns a connection without a transaction, for one statement.
     async fn plain(&self) -> Result<PooledTransaction> {
-        PooledTransaction::plain(&self.pool).await
+        Ok(PooledTransaction::plain(self.pool.take().await?))
     }
 
-    async fn begin_reading(&self, settings: &str) -> Result<PooledTransaction> {
-        if self.context.is_none() && settings.is_empty() {
-            return self.plain().await;
-        }
+    async fn begin_reading(
+        &self,
+        connection: PooledConnection,
+        settings: &str,
+    ) -> Result<PooledTransaction> {
         let begin = format!("begin read only; {settings}");
-        PooledTransaction::begin(&self.pool, &begin, self.proven_context()).await
+        PooledTransaction::begin(connection, &begin, self.proven_context()).await
     }
 
     /// Starts a transaction.
@@ -264,7 +284,8 @@ impl Store {
         let begin = format!("begin; {statements}");
         let (context, chains) = (self.context, self.chains.clone());
         let trail = AuditTrail { context, chains, events: Vec::new(), appended: Vec::new() };
-        let session = PooledTransaction::begin(&self.pool, &begin, self.proven_context()).await?;
+        let connection = self.pool.take().await?;
+        let session = PooledTransaction::begin(connection, &begin, self.proven_context()).await?;
         Ok(Tx(session, trail, Arc::clone(&self.context_key)))
     }
 

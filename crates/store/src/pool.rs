@@ -40,6 +40,10 @@ pub(crate) struct Pool {
     wait: Duration,
 }
 
+/// The right to one connection.
+#[derive(Debug)]
+pub(crate) struct Reservation(OwnedSemaphorePermit);
+
 #[derive(Debug, Default)]
 struct Idle {
     connections: Vec<IdleConnection>,
@@ -98,11 +102,24 @@ impl Pool {
         (open, open.saturating_sub(idle))
     }
 
+    /// Reserves a connection, if one is free.
+    pub(crate) fn reserve(&self) -> Option<Reservation> {
+        Arc::clone(&self.permits).try_acquire_owned().ok().map(Reservation)
+    }
+
     /// Returns a connection as soon as one is free.
     pub(crate) async fn take(&self) -> Result<PooledConnection> {
         let permit = timeout(self.wait, Arc::clone(&self.permits).acquire_owned()).await;
         let permit = permit.map_err(|_| sqlx::Error::PoolTimedOut)?;
         let permit = permit.map_err(|_| sqlx::Error::PoolClosed)?;
+        self.take_reserved(Reservation(permit)).await
+    }
+
+    /// Returns the reserved connection.
+    pub(crate) async fn take_reserved(
+        &self,
+        Reservation(permit): Reservation,
+    ) -> Result<PooledConnection> {
         let idle = Arc::clone(&self.idle);
         while let Some(mut last) = self.last() {
             if is_trusted(last.since)

@@ -11,7 +11,8 @@ use uuid::Uuid;
 
 use crate::Result;
 use crate::audit::Chain;
-use crate::pool::{Pool, PooledConnection, take_note};
+use crate::pool::{PooledConnection, Reservation, take_note};
+use crate::vectors::ScanWidth;
 
 /// The principal that a transaction acts for, and the rows that row-level security shows it.
 #[derive(Debug, Clone, Copy)]
@@ -98,18 +99,18 @@ enum State {
 
 impl PooledTransaction {
     /// Returns a connection without a transaction.
-    pub async fn plain(pool: &Pool) -> Result<Self> {
-        Ok(Self { connection: Some(pool.take().await?), state: State::Plain })
+    pub fn plain(connection: PooledConnection) -> Self {
+        Self { connection: Some(connection), state: State::Plain }
     }
 
     /// Returns a connection in a transaction that `begin` starts, in one round trip. Then the
     /// context is set.
     pub async fn begin(
-        pool: &Pool,
+        connection: PooledConnection,
         begin: &str,
         context: Option<ProvenContext<'_>>,
     ) -> Result<Self> {
-        let mut session = Self::plain(pool).await?;
+        let mut session = Self::plain(connection);
         let message = session.message(begin, context).await?;
         // Before it is sent: if this is cancelled, the transaction may have started.
         session.state = State::Open;
@@ -216,6 +217,29 @@ impl DerefMut for PooledTransaction {
     }
 }
 
+macro_rules! without_hnsw {
+    ($plan:literal) => {
+        concat!(
+            "set local plan_cache_mode = ",
+            $plan,
+            "; set local statement_timeout to default; set local enable_sort to default;
+             set local work_mem to default;"
+        )
+    };
+}
+
+macro_rules! with_hnsw {
+    ($ef_search:literal) => {
+        concat!(
+            "set local plan_cache_mode = force_custom_plan; set local statement_timeout = '5s';
+             set local enable_sort = off; set local work_mem = '64MB';
+             set local hnsw.iterative_scan = relaxed_order; set local hnsw.ef_search = ",
+            $ef_search,
+            "; set local hnsw.max_scan_tuples = 40000;"
+        )
+    };
+}
+
 /// How a read is planned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Planning {
@@ -228,7 +252,7 @@ pub(crate) enum Planning {
     /// instead. Iterative scans continue until enough rows pass or `work_mem` is used up. Relaxed
     /// order, because strict order drops rows that are found late; the statement sorts. A timeout
     /// frees the connection if the caller no longer waits.
-    Hnsw,
+    Hnsw(ScanWidth),
 }
 
 impl Planning {
@@ -238,37 +262,26 @@ impl Planning {
             // PostgreSQL compares both plans in the first executions.
             Self::Once => "",
             Self::EachTime => "set local plan_cache_mode = force_custom_plan;",
-            Self::Hnsw => HNSW_SETTINGS,
+            Self::Hnsw(_) => self.within(),
         }
     }
 
     /// Returns the settings that follow those of any other kind in a shared transaction.
     pub(crate) fn within(self) -> &'static str {
         match self {
-            Self::Once => {
-                "set local plan_cache_mode = force_generic_plan;
-                 set local statement_timeout to default; set local enable_sort to default;
-                 set local work_mem to default;"
-            }
-            Self::EachTime => {
-                "set local plan_cache_mode = force_custom_plan;
-                 set local statement_timeout to default; set local enable_sort to default;
-                 set local work_mem to default;"
-            }
-            Self::Hnsw => HNSW_SETTINGS,
+            Self::Once => without_hnsw!("force_generic_plan"),
+            Self::EachTime => without_hnsw!("force_custom_plan"),
+            Self::Hnsw(ScanWidth::Narrow) => with_hnsw!("200"),
+            Self::Hnsw(ScanWidth::Wide) => with_hnsw!("400"),
         }
     }
 }
 
-const HNSW_SETTINGS: &str =
-    "set local plan_cache_mode = force_custom_plan; set local statement_timeout = '5s';
-    set local enable_sort = off; set local work_mem = '64MB';
-    set local hnsw.iterative_scan = relaxed_order; set local hnsw.ef_search = 400;
-    set local hnsw.max_scan_tuples = 40000;";
-
 /// A transaction that several reads share, once one of them has started it.
 #[derive(Debug, Default)]
 pub(crate) struct SharedReads {
+    /// The connection for it, if one is reserved.
+    pub reservation: Option<Reservation>,
     pub session: Option<PooledTransaction>,
     /// The planning that is set, if known.
     pub planning: Option<Planning>,

@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use crate::bundles::{self, NewBundle};
 use crate::passages::{self, PassageFilter};
-use crate::vectors::{self, Model, VectorPlacement};
+use crate::vectors::{self, Model, ScanWidth, VectorPlacement};
 use crate::{Result, Store, citations, projects};
 
 /// PostgreSQL plans the first executions of a statement each time; so many make it use the cached
@@ -53,7 +53,8 @@ async fn recall(store: &Store, model: &Model) -> Result<()> {
     projects::find(store, UserId::LOCAL, &key).await?;
     let store = &store.for_project(UserId::LOCAL, no_project);
     let shared = store.share_reads();
-    vectors::nearest_in(&shared, model, &direction, &records, 1, VectorPlacement::Flat).await?;
+    let (placement, width) = (VectorPlacement::Flat, ScanWidth::Wide);
+    vectors::nearest_in(&shared, model, &direction, &records, 1, placement, width).await?;
     passages::load(&shared, no_project, &[PassageId(Uuid::nil())]).await?;
     // The only free connection.
     drop(shared);

@@ -18,6 +18,7 @@ use mc_store::change_feed::FeedCursor;
 use mc_store::hygiene::retention::{self, RetentionCategory};
 use mc_store::passages::{NewPassage, PassageFilter, PassageSource};
 use mc_store::records::{Fingerprint, Nearness, NewRecord, RecordBody, RecordFilter, RecordSource};
+use mc_store::vectors::ScanWidth::Wide;
 use mc_store::vectors::{FlatVectors, Model, VectorPlacement};
 use mc_store::{
     Store, Tx, bundles, change_feed, citations, cleanup, dialogs, docs, files, ingest_runs,
@@ -107,7 +108,7 @@ async fn search(db: &mut Watched) {
     assert_eq!(hnsw_scans(&plans), CALLS, "{plans}");
     let known = async |store: &Store| {
         let many = VectorPlacement::HnswOfMany;
-        vectors::nearest_in(store, &model, &query, &all_of(&[]), 10, many).await.unwrap()
+        vectors::nearest_in(store, &model, &query, &all_of(&[]), 10, many, Wide).await.unwrap()
     };
     let plans = db.reads_at_most("vectors::nearest_in, known many", LARGE_PROJECT, known).await;
     assert_eq!(hnsw_scans(&plans), CALLS, "{plans}");
@@ -132,7 +133,7 @@ async fn search(db: &mut Watched) {
             repositories: vec![RepositoryId(id(5, repository))],
             ..PassageFilter::project(LARGE)
         };
-        let found = vectors::nearest_in(store, &model, &query, &filter, 10, placement).await;
+        let found = vectors::nearest_in(store, &model, &query, &filter, 10, placement, Wide).await;
         assert_eq!(found.unwrap().len(), 10);
     };
     let small = async |store: &Store| {

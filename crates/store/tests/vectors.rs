@@ -6,7 +6,7 @@ use mc_sanitizer::mask;
 use mc_store::docs;
 use mc_store::passages::{NewPassage, PassageFilter};
 use mc_store::testing::{execute, hold, text, until_a_session_waits};
-use mc_store::vectors::{self, FlatVectors, Model, VectorPlacement};
+use mc_store::vectors::{self, FlatVectors, Model, ScanWidth, VectorPlacement};
 use mc_store::{Store, projects};
 use mc_testkit::{TestDatabase, document};
 use serde_json::json;
@@ -323,7 +323,9 @@ async fn vectors_of_3072_dimensions_are_found_in_the_hnsw_index() {
     let placement = vectors::placement(store, &model, &filter).await.unwrap();
     assert_eq!(placement, VectorPlacement::Hnsw);
     let query = axis(&model, b'q');
-    let found = vectors::nearest_in(store, &model, &query, &filter, 1, placement).await.unwrap();
+    let found = vectors::nearest_in(store, &model, &query, &filter, 1, placement, ScanWidth::Wide)
+        .await
+        .unwrap();
     assert!((found[0].1 - 1.0).abs() < 1e-3, "{found:?}");
     let location = format!("select location from passages where id = '{}'", found[0].0);
     assert_eq!(text(store, &location).await.unwrap(), "q.md");

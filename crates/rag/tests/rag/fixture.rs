@@ -1,14 +1,15 @@
 //! A project with an indexed repository.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use chrono::Utc;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use mc_chat::{ChatModelSettings, ChatModels, ChatSettings};
 use mc_contract::operations::rag::{RagSearchRequest, RagSearchResponse};
-use mc_domain::{Policy, ProjectId};
+use mc_domain::{Policy, ProjectId, Trust};
 use mc_files::ProtectedDirectories;
 use mc_indexer::embedding_queue::{self, Batch};
 use mc_indexer::index::{Context, FilesObserver};
@@ -17,6 +18,7 @@ use mc_memory::chat::ProjectChat;
 use mc_rag::{Error, RagContext, RagSettings};
 use mc_sanitizer::mask;
 use mc_search::{ActiveModel, ActiveModels, KeywordIndex, SearchContext};
+use mc_store::history::{self, NewCommit};
 use mc_store::passages::NewPassage;
 use mc_store::repositories::Repository;
 use mc_store::vectors::Model;
@@ -87,7 +89,7 @@ impl Fixture {
         name: &str,
         files: &[(&str, String)],
     ) -> Repository {
-        let tree = self.folder.path().join("trees").join(project.to_string()).join(name);
+        let tree = self.tree(project, name);
         for (path, text) in files {
             let path = tree.join(path);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -100,6 +102,10 @@ impl Fixture {
         assert_eq!(outcome, run::RunOutcome::Done);
         self.embed().await;
         repository
+    }
+
+    fn tree(&self, project: ProjectId, name: &str) -> PathBuf {
+        self.folder.path().join("trees").join(project.to_string()).join(name)
     }
 
     async fn add(&self, project: ProjectId, name: &str, tree: &Path) -> Repository {
@@ -130,6 +136,26 @@ impl Fixture {
         let mut tx = self.database.store().begin().await.unwrap();
         let document = mc_testkit::document(name, text);
         docs::upsert(&mut tx, self.project, &document, &[passage]).await.unwrap();
+        tx.commit().await.unwrap();
+        self.embed().await;
+    }
+
+    /// Adds a commit to the history of `local/shop`, which touched no indexed file.
+    pub async fn add_commit(&self, message: &str) {
+        let mut tx = self.database.store().begin().await.unwrap();
+        let tree = self.tree(self.project, "shop");
+        let location = tree.to_str().unwrap();
+        let repository =
+            repositories::ensure(&mut tx, self.project, "local", "shop", location).await;
+        let commit = NewCommit {
+            sha: "1".repeat(40),
+            subject: mask(message).text,
+            message: mask(message).text,
+            committed_at: Utc::now(),
+            trust: Trust::Imported,
+            files: Vec::new(),
+        };
+        history::insert(&mut tx, &repository.unwrap(), &[commit]).await.unwrap();
         tx.commit().await.unwrap();
         self.embed().await;
     }

@@ -1,9 +1,12 @@
 //! A search without a chat model.
 
+use futures::future::join_all;
 use mc_contract::operations::rag::RagSearchResponse;
+use mc_rag::RagSettings;
+use mc_store::{Store, testing};
 use serde_json::json;
 
-use crate::fixture::{Fixture, has, paths};
+use crate::fixture::{Fixture, has, paths, request, search, warned};
 
 const QUESTION: &str = "Where is the reminder delay of an abandoned basket computed?";
 
@@ -34,6 +37,39 @@ async fn code_is_found_with_its_origin() {
         .iter()
         .any(|warning| warning.starts_with("left out without a chat model: query.rewrite"));
     assert!(warned, "{:?}", response.warnings);
+}
+
+/// A search may use several connections. If it waited for a second one while it has the first, it
+/// would wait until its time is over.
+#[tokio::test(flavor = "multi_thread")]
+async fn searches_at_once_need_only_one_connection() {
+    let fixture = Fixture::new().await;
+    let mut context = fixture.context();
+    fixture.add_commit("Compute the reminder delay").await;
+    let login = &fixture.database.logins().worker;
+    context.search.store = Store::connect(login, 1, testing::chains()).await.unwrap();
+    let query = "Where is the reminder delay computed and how is retry_payment limited?";
+    let searches = (0..16).map(|_| search(&context, json!({"rawQuery": query})));
+    for response in join_all(searches).await {
+        let response = response.unwrap();
+        assert!(!warned(&response, "searched in part"), "{:?}", response.warnings);
+        assert!(response.matches.iter().any(|found| found.path == "src/cart/trigger.rs"));
+    }
+    context.search.store.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn history_that_is_late_costs_no_match() {
+    let fixture = Fixture::new().await;
+    fixture.add_commit("Compute the reminder delay of an abandoned basket").await;
+    let lock = "lock table history_commit_files in access exclusive mode";
+    let held = testing::hold(fixture.database.url(), lock).await.unwrap();
+    let settings = RagSettings { time_budget_ms: 4_000, ..RagSettings::default() };
+    let request = request(&json!({"rawQuery": QUESTION}));
+    let response = mc_rag::search(&fixture.context(), &settings, &request).await.unwrap();
+    assert!(warned(&response, "history: late"), "{:?}", response.warnings);
+    assert_eq!(delay(&response).path, "src/cart/trigger.rs");
+    drop(held);
 }
 
 #[tokio::test(flavor = "multi_thread")]

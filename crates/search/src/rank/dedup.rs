@@ -2,11 +2,12 @@
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::Hasher;
 use std::sync::Arc;
 
 use mc_domain::{PassageId, SourceKind};
 use mc_store::passages::IndexedPassage;
+use rustc_hash::FxHasher;
 
 use super::Candidate;
 
@@ -67,6 +68,7 @@ pub fn dedup(
 /// Returns the hashes of the pairs of adjacent words, ignoring case, sorted and each once.
 fn word_pairs(text: &str) -> Vec<u64> {
     let words: Vec<u64> = text
+        .to_lowercase()
         .split(|c: char| !c.is_alphanumeric() && c != '_')
         .filter(|word| !word.is_empty())
         .map(hashed)
@@ -82,9 +84,11 @@ fn word_pairs(text: &str) -> Vec<u64> {
     pairs
 }
 
+/// Returns a hash that others can forge: a forged duplicate would hide a text no better than a copy
+/// of it.
 fn hashed(word: &str) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    word.chars().flat_map(char::to_lowercase).for_each(|c| c.hash(&mut hasher));
+    let mut hasher = FxHasher::default();
+    hasher.write(word.as_bytes());
     hasher.finish()
 }
 

@@ -8,7 +8,7 @@ use mc_embed::{Purpose, is_multilingual};
 use mc_sanitizer::Sanitized;
 use mc_store::Store;
 use mc_store::passages::PassageFilter;
-use mc_store::vectors::{self, Model, VectorPlacement};
+use mc_store::vectors::{self, Model, ScanWidth, VectorPlacement};
 use tokio::time::Instant;
 
 use super::keyword::{self, FilterMatches};
@@ -43,6 +43,7 @@ pub struct VectorRetriever<'a> {
     project: ProjectId,
     current: Model,
     models: Vec<ActiveModel>,
+    width: ScanWidth,
     /// Note about a previous model whose provider can't be used.
     unavailable_previous: Option<String>,
 }
@@ -64,7 +65,20 @@ impl<'a> VectorRetriever<'a> {
         let current = models.current().model;
         let unavailable_previous = models.unavailable_previous();
         let note = unavailable_previous.map(|previous| without_previous(&previous.name, &current));
-        Self { store, project, current, models: models.allowed(), unavailable_previous: note }
+        Self {
+            store,
+            project,
+            current,
+            models: models.allowed(),
+            width: ScanWidth::Wide,
+            unavailable_previous: note,
+        }
+    }
+
+    /// Returns the retriever with narrow scans, for lists of which only the beginning counts.
+    #[must_use]
+    pub fn narrow(self) -> Self {
+        Self { width: ScanWidth::Narrow, ..self }
     }
 
     /// Returns the nearest passages. A model that fails, or is late at `end`, is skipped and noted,
@@ -155,7 +169,8 @@ impl<'a> VectorRetriever<'a> {
             Some(FilterMatches::Many) => VectorPlacement::HnswOfMany,
             None => placement,
         };
-        Ok(vectors::nearest_in(self.store, model, &query, filter, limit, placement).await?)
+        let (store, width) = (self.store, self.width);
+        Ok(vectors::nearest_in(store, model, &query, filter, limit, placement, width).await?)
     }
 
     /// Returns the passages that match the filter; `None` if the index is not up to date or fails,

@@ -20,7 +20,7 @@ pub use hnsw::{
 };
 pub(crate) use hnsw::{HnswSources, hnsw_cache};
 pub use nearest::{
-    VectorPlacement, near_to, nearest, nearest_in, nearest_of, of_record, placement,
+    ScanWidth, VectorPlacement, near_to, nearest, nearest_in, nearest_of, of_record, placement,
 };
 pub use progress::{FailedPassage, Progress, list_failed, progress, retry_failed};
 

@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use crate::error::word;
 use crate::rls::Planning;
-use crate::vectors::{Model, VectorPlacement};
+use crate::vectors::{Model, ScanWidth, VectorPlacement};
 use crate::{Error, Result, Tx};
 
 /// A live record that a new text may duplicate.
@@ -77,7 +77,7 @@ pub async fn candidates(
     // One array, since arrays of arrays can't be unnested by one level.
     let numbers = compared_vectors.map(|(_, vectors)| vectors.concat());
     if is_in_graph {
-        raw_sql(Planning::Hnsw.within()).execute(&mut *tx.0).await?;
+        raw_sql(Planning::Hnsw(ScanWidth::Wide).within()).execute(&mut *tx.0).await?;
     }
     let kinds: Vec<_> = RecordKind::ALL.iter().map(|kind| kind.as_str()).collect();
     let statement =

@@ -25,7 +25,7 @@ pub async fn nearest(
     limit: i64,
 ) -> Result<Vec<(PassageId, f32)>> {
     let placement = placement(store, model, filter).await?;
-    nearest_in(store, model, query, filter, limit, placement).await
+    nearest_in(store, model, query, filter, limit, placement, ScanWidth::Wide).await
 }
 
 /// Where the vectors of the searched sources are.
@@ -38,6 +38,16 @@ pub enum VectorPlacement {
     Hnsw,
     /// Some are in the HNSW index, and many are known to pass the filter.
     HnswOfMany,
+}
+
+/// How many vectors a scan of an HNSW index keeps while it searches (`hnsw.ef_search`): with more,
+/// it misses fewer of the nearest ones, and takes longer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ScanWidth {
+    /// 200: for a list of which only the beginning counts.
+    Narrow,
+    /// 400.
+    Wide,
 }
 
 /// Returns the placement for [`nearest_in`]. It needs no query, so it can run while the query is
@@ -77,6 +87,7 @@ pub async fn nearest_in(
     filter: &PassageFilter,
     limit: i64,
     placement: VectorPlacement,
+    width: ScanWidth,
 ) -> Result<Vec<(PassageId, f32)>> {
     // Never empty: the index on model, project and source is used if the sources are given.
     let sources: Vec<&str> = filter.searched_sources().iter().map(|s| s.as_str()).collect();
@@ -93,7 +104,7 @@ pub async fn nearest_in(
         .bind(filter.path_regex.as_deref().map(|regex| format!("^(?:{regex})$")))
         .bind(uuids(&filter.repositories));
     let planning = match placement {
-        VectorPlacement::Hnsw | VectorPlacement::HnswOfMany => Planning::Hnsw,
+        VectorPlacement::Hnsw | VectorPlacement::HnswOfMany => Planning::Hnsw(width),
         VectorPlacement::Flat => Planning::EachTime,
     };
     let found = statement.fetch_one(&mut *store.read_planned(planning).await?).await?;
