@@ -15,10 +15,13 @@ use mc_memory::simhash::simhash;
 use mc_memory::text::{cut, sentences, tokenize};
 
 const BYTES: usize = 8 * 1024;
+/// Without its markup, a text of this length is still longer than one that a record holds whole:
+/// only a longer one is ranked by its sentences, which takes more time for each byte.
+const DISTILLED_BYTES: usize = 2 * BYTES;
 
 #[test]
 fn note_is_distilled_in_linear_time() {
-    assert_linear("distill", BYTES, &texts(), |text| {
+    assert_linear("distill", DISTILLED_BYTES, &texts(), |text| {
         black_box(distill::distill(&Raw::of_text(RecordKind::Fact, text)));
     });
 }
