@@ -2,6 +2,7 @@
 //! the beginning of the first one that does not fit. Matches beyond it keep their places.
 
 use std::collections::HashMap;
+use std::iter;
 
 use mc_domain::RepositoryId;
 
@@ -11,8 +12,6 @@ use crate::union::sort;
 
 /// Tokens from which a part of a snippet is worth showing.
 const PART_TOKENS_MIN: usize = 64;
-/// Numbers of lines that are tried: the estimate, and fewer.
-const PART_TRIES: usize = 8;
 /// Tokens below which no snippet fits with its head.
 const SNIPPET_TOKENS_MIN: usize = 16;
 
@@ -98,8 +97,11 @@ fn beginning(snippet: &Snippet, max_tokens: usize, renderer: &Renderer) -> Optio
     };
     let last = snippet.text.split('\n').count() - 1;
     let estimate = renderer.fitting_lines(snippet, max_tokens).min(last);
-    // A token may reach over the end of a line, and neutralizing may add lines.
-    let fitting = (1..=estimate).rev().take(PART_TRIES).map(part).find_map(|part| {
+    // A token may reach over the end of a line, and neutralizing may add lines: few are left out at
+    // first, then twice as many each time.
+    let left_out = iter::successors(Some(0), |left_out| Some((left_out * 2).max(1)));
+    let counts = left_out.map_while(|left_out| estimate.checked_sub(left_out));
+    let fitting = counts.take_while(|lines| *lines > 0).map(part).find_map(|part| {
         let tokens = renderer.tokens_up_to(&part, max_tokens)?;
         Some((part, tokens))
     });

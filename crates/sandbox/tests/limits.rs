@@ -307,7 +307,7 @@ async fn processor_time_of_one_process_is_limited() {
     let limits = Limits { processor_time: Duration::from_secs(1), ..wide() };
     let outcome = run(&sandbox, python("while True: pass").limits(limits)).await;
     assert_ended_by(&outcome, Limit::ProcessorTime);
-    // The kernel ends the process by ticks of its clock, of which the exact time may be less.
+    // The kernel counts whole ticks of its clock, so the exact time may be less than the limit.
     assert!(outcome.usage.processor_time >= Duration::from_millis(700), "{outcome:?}");
 }
 

@@ -153,6 +153,8 @@ struct HistoryResults {
     similar_commits: Result<VectorHits, Failure>,
     /// Files that similar commits touched.
     files: Result<FileScores, Failure>,
+    /// Whether they were read on the connection that the searches share.
+    is_shared: bool,
 }
 
 /// One search, which shares vectors and index with others.
@@ -187,11 +189,11 @@ impl Shortlist {
     /// `degraded`.
     fn collect(&mut self, retrieved: Retrieved, options: &Options) -> (RankedLists, FileScores) {
         let Retrieved { keyword, vector, history } = retrieved;
-        let HistoryResults { similar_commits, files } = history;
+        let HistoryResults { similar_commits, files, is_shared } = history;
         let is_complete = |hits: &VectorHits| !hits.is_partial;
-        self.has_failed_statement = !(vector.as_ref().is_ok_and(is_complete)
-            && similar_commits.as_ref().is_ok_and(is_complete)
-            && files.is_ok());
+        let has_vectors = vector.as_ref().is_ok_and(is_complete);
+        let has_commits = similar_commits.as_ref().is_ok_and(is_complete);
+        self.has_failed_statement = !has_vectors || is_shared && !(has_commits && files.is_ok());
         let mut lists = RankedLists::new();
         let keyword = on_time_or_degraded(Retriever::Keyword, keyword, &mut self.degraded);
         if let Some(KeywordResults { hits, note, .. }) = keyword {
@@ -200,7 +202,6 @@ impl Shortlist {
             lists.push((Retriever::Exact, hits.exact));
             lists.push((Retriever::Keyword, hits.keyword));
         }
-        let has_vectors = vector.is_ok();
         let vector = on_time_or_degraded(Retriever::Vector, vector, &mut self.degraded);
         if let Some(VectorHits { list, degraded, .. }) = vector {
             self.degraded.extend(degraded);
@@ -210,13 +211,17 @@ impl Shortlist {
             lists.push((Retriever::Vector, list));
         }
         lists.retain(|(retriever, _)| options.disabled_steps.allows(retriever.step()));
-        // If the vectors of the code failed as well, one note is enough.
+        // What the vector retriever lacks as well is reported once.
         let files = match (files, similar_commits) {
             (Ok(files), Err(failure)) if has_vectors => {
                 on_time_or_degraded::<()>(Retriever::History, Err(failure), &mut self.degraded);
                 Some(files)
             }
-            (files, _) => on_time_or_degraded(Retriever::History, files, &mut self.degraded),
+            (files, commits) => {
+                let notes = commits.map(|hits| hits.degraded).unwrap_or_default();
+                self.degraded.extend(notes.into_iter().filter(|_| has_vectors));
+                on_time_or_degraded(Retriever::History, files, &mut self.degraded)
+            }
         };
         let files = files.into_iter().flatten().take(hydrated(options.limit));
         (lists, files.collect())
@@ -294,25 +299,42 @@ impl Search<'_> {
         shortlist: &Shortlist,
         end: Instant,
     ) -> (Result<KeywordResults, Failure>, HistoryResults) {
+        let mut history = HistoryResults {
+            similar_commits: Ok(VectorHits::default()),
+            files: Ok(FileScores::new()),
+            is_shared: false,
+        };
         if !self.has_commits().await {
-            let (similar_commits, files) = (Ok(VectorHits::default()), Ok(FileScores::new()));
-            return (keyword.await, HistoryResults { similar_commits, files });
+            return (keyword.await, history);
         }
-        let store = self.context.store.share_reads_if_free();
+        // A connection is not reserved while a remote model is asked.
+        let is_remote = self.vectors.has_remote_model();
+        let own = if is_remote { None } else { self.context.store.share_reads_if_free() };
+        history.is_shared = own.is_none();
+        let store = own.unwrap_or_else(|| self.context.store.clone());
         let commits_end = shortlist.started_at + self.options.time_budget.mul_f64(COMMITS_SHARE);
-        let (mut keyword, mut similar_commits) =
+        let (mut keyword, similar_commits) =
             tokio::join!(keyword, self.nearest_commits(&store, texts, commits_end));
+        history.similar_commits = similar_commits;
+        let is_complete = history.similar_commits.as_ref().is_ok_and(|hits| !hits.is_partial);
         let by_words = keyword.as_mut().map(|found| mem::take(&mut found.commits));
-        let by_vectors = similar_commits.as_mut().map(|hits| mem::take(&mut hits.list));
+        let by_vectors = history.similar_commits.as_mut().map(|hits| mem::take(&mut hits.list));
         let commits = [
             (Retriever::Keyword, by_words.unwrap_or_default()),
             (Retriever::Vector, by_vectors.unwrap_or_default()),
         ];
-        let is_complete = similar_commits.as_ref().is_ok_and(|hits| !hits.is_partial);
-        let store = usable_store(&store, !is_complete);
-        let files = history::files(&store, self.query.filter.project, &commits);
-        let files = until(end, files).await;
-        (keyword, HistoryResults { similar_commits, files })
+        let store = if is_complete {
+            Some(store)
+        } else {
+            // Its connection may be blocked.
+            drop(store);
+            self.context.store.share_reads_if_free()
+        };
+        if let Some(store) = store {
+            let files = history::files(&store, self.query.filter.project, &commits);
+            history.files = until(end, files).await;
+        }
+        (keyword, history)
     }
 
     /// Returns the texts for the vector retriever: the query and, for a search of records alone,

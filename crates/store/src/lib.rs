@@ -188,13 +188,13 @@ impl Store {
         Self { shared_reads: Some(Arc::default()), ..self.clone() }
     }
 
-    /// Returns the store with a shared transaction of its own if a connection is free, else with
-    /// that of `self`. A caller that has a connection must not wait for another: if all callers had
-    /// one, each would wait.
-    pub fn share_reads_if_free(&self) -> Self {
-        let Some(reservation) = self.pool.reserve() else { return self.clone() };
-        let reads = SharedReads { reservation: Some(reservation), ..SharedReads::default() };
-        Self { shared_reads: Some(Arc::new(Mutex::new(reads))), ..self.clone() }
+    /// Returns the store with another shared transaction, for which a free connection is reserved;
+    /// `None` if none is free. A caller that has a connection must not wait for another: if all
+    /// callers had one, each would wait.
+    pub fn share_reads_if_free(&self) -> Option<Self> {
+        let reads =
+            SharedReads { reservation: Some(self.pool.reserve()?), ..SharedReads::default() };
+        Some(Self { shared_reads: Some(Arc::new(Mutex::new(reads))), ..self.clone() })
     }
 
     /// Starts the shared transaction, so that its first read need not.

@@ -452,3 +452,25 @@ async fn shared_reads_use_one_connection_in_turn() {
     let (first, second) = tokio::join!(backend(), backend());
     assert_eq!(first.unwrap(), second.unwrap());
 }
+
+#[tokio::test]
+async fn further_shared_reads_use_a_connection_that_is_free() {
+    let world = World::with(Role::Viewer).await;
+    let logins = world.db.logins();
+    let pair = Store::connect(&logins.service, 2, mc_store::testing::chains()).await.unwrap();
+    let shared = pair.for_project(world.ann, world.ours).share_reads();
+    let backend = async |store: &Store| text(store, "select pg_backend_pid()::text").await.unwrap();
+    let first = backend(&shared).await;
+    let further = shared.share_reads_if_free().expect("a free connection");
+    assert!(shared.share_reads_if_free().is_none(), "the connection is reserved before it is used");
+    assert_ne!(backend(&further).await, first);
+    drop(further);
+    let returned = async {
+        while shared.share_reads_if_free().is_none() {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(std::time::Duration::from_secs(30), returned).await.unwrap();
+    drop(shared);
+    pair.close().await;
+}

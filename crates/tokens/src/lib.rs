@@ -11,8 +11,8 @@ pub fn count(text: &str) -> usize {
 /// Returns the number of tokens of `text`, or `None` if there are more than `max`. It reads no word
 /// after the one that exceeds it.
 ///
-/// The tokens of a word are not final before its end. A long one that has just `max` may count as
-/// too long if it has over 10 more at first; none is known.
+/// A word is rejected once it has over `max + 10` tokens, although later letters might still merge
+/// some. No such word is known.
 pub fn count_up_to(text: &str, max: usize) -> Option<usize> {
     let start = start_within(text, max);
     (start.bytes == text.len()).then_some(start.tokens)

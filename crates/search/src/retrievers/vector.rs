@@ -81,6 +81,11 @@ impl<'a> VectorRetriever<'a> {
         Self { width: ScanWidth::Narrow, ..self }
     }
 
+    /// Returns whether a model is asked over the network.
+    pub fn has_remote_model(&self) -> bool {
+        self.models.iter().any(|model| model.is_remote)
+    }
+
     /// Returns the nearest passages. A model that fails, or is late at `end`, is skipped and noted,
     /// unless no other model has results.
     ///
