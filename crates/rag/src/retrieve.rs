@@ -5,8 +5,7 @@ use std::time::Duration;
 
 use mc_contract::operations::rag::MatchKind;
 use mc_domain::SourceKind;
-use mc_domain::policy::AllowedModels;
-use mc_search::{Hit, Options, Query, SearchContext, SearchResponse, Step, search_all};
+use mc_search::{Hit, Options, Query, SearchResponse, Step, search_all};
 use mc_store::passages::PassageFilter;
 
 use crate::Error;
@@ -69,21 +68,18 @@ pub(crate) async fn retrieve(
     limits: SearchLimits,
 ) -> Result<ProjectResults, Error> {
     let Some(first) = scopes.first() else { return Ok(ProjectResults::default()) };
-    let context = &first.context.search;
-    let models = context.models.restricted_to(AllowedModels::Off);
-    let words = SearchContext { models, ..context.clone() };
-    let (with_vectors, by_words) = searches(scopes, queries, filters, limits);
-    let (with_vectors, by_words) =
-        tokio::try_join!(run(context, with_vectors), run(&words, by_words))?;
+    let (searches, arguments): (Vec<_>, Vec<_>) =
+        searches(scopes, queries, filters, limits).into_iter().unzip();
+    let responses = search_all(&first.context.search.visiting(), &arguments).await?;
     let mut all = ProjectResults::default();
-    for (search, response) in with_vectors.into_iter().chain(by_words) {
+    for (search, response) in searches.into_iter().zip(responses) {
         let SearchResponse { hits, degraded, .. } = response;
         for note in degraded {
             if !all.notes.contains(&note) {
                 all.notes.push(note);
             }
         }
-        let is_full = scopes.len() > 1 && hits.len() >= search.options.limit;
+        let is_full = scopes.len() > 1 && hits.len() >= search.total_limit;
         let (snippets, is_short) = assigned(hits, scopes, search.limit);
         all.is_cut |= is_full && is_short;
         all.results.push(Results { sub_query: search.sub_query, origin: search.origin, snippets });
@@ -108,46 +104,47 @@ fn assigned(hits: Vec<Hit>, scopes: &[RepositoryScope<'_>], limit: usize) -> (Ve
     (snippets, counts.iter().any(|count| *count < limit))
 }
 
-/// A search to run.
+/// A search of [`search_all`].
 struct Search {
     sub_query: usize,
     origin: Origin,
-    query: Query,
     /// Results of each repository.
     limit: usize,
-    options: Options,
+    /// Results of all repositories.
+    total_limit: usize,
 }
 
-/// Returns the searches with vectors, and those by words alone.
+/// Returns the searches with their arguments.
 fn searches(
     scopes: &[RepositoryScope<'_>],
     queries: &[SubQuery],
     filters: &Filters,
     limits: SearchLimits,
-) -> (Vec<Search>, Vec<Search>) {
+) -> Vec<(Search, (Query, Options))> {
     let search = |(sub_query, query): (usize, &SubQuery), kind| {
-        let is_main = query.origin == Origin::Original && kind == MatchKind::Code;
+        let origin = query.origin;
+        let is_main = origin == Origin::Original && kind == MatchKind::Code;
         let limit = if is_main { limits.per_query } else { limits.per_query.min(FURTHER_MAX) };
-        // The whole query searches the history already, which takes more time than a search by
-        // words.
-        let omitted = if query.origin.is_whole() { None } else { Some(Step::History) };
+        let total_limit = (limit * scopes.len()).min(HITS_MAX);
+        // The whole query searches by meaning and history already, which takes more time than a
+        // search by words.
+        let omitted = [Step::Vector, Step::History].into_iter().filter(|_| !origin.is_whole());
         let options = Options {
-            disabled_steps: omitted.into_iter().collect(),
-            limit: (limit * scopes.len()).min(HITS_MAX),
+            disabled_steps: omitted.collect(),
+            limit: total_limit,
             time_budget: limits.time_budget,
             explain: true,
             ..Options::default()
         };
-        let query_filter = filter(scopes, filters, kind);
-        let (origin, query) = (query.origin, Query::text(&query.text, query_filter));
-        Search { sub_query, origin, query, limit, options }
+        let query = Query::text(&query.text, filter(scopes, filters, kind));
+        (Search { sub_query, origin, limit, total_limit }, (query, options))
     };
     let numbered = || queries.iter().enumerate();
     // A search over code alone knows the history of commits.
     let code = numbered().map(|query| search(query, MatchKind::Code));
     let documents = numbered().take(usize::from(limits.has_documents));
     let documents = documents.map(|query| search(query, MatchKind::Doc));
-    code.chain(documents).partition(|search| search.origin.is_whole())
+    code.chain(documents).collect()
 }
 
 /// Returns the filter of these repositories of one project, which are at least one.
@@ -166,15 +163,4 @@ fn filter(scopes: &[RepositoryScope<'_>], filters: &Filters, kind: MatchKind) ->
         path_regex: filters.path_regex.clone(),
         ..PassageFilter::project(scopes[0].context.project)
     }
-}
-
-/// Runs searches on one connection, which is free for others as soon as they end.
-async fn run(
-    context: &SearchContext,
-    searches: Vec<Search>,
-) -> Result<Vec<(Search, SearchResponse)>, Error> {
-    let arguments: Vec<_> =
-        searches.iter().map(|search| (search.query.clone(), search.options.clone())).collect();
-    let responses = search_all(&context.visiting(), &arguments).await?;
-    Ok(searches.into_iter().zip(responses).collect())
 }

@@ -282,8 +282,14 @@ impl Search<'_> {
         let has_gloss = self.options.disabled_steps.allows(Step::Gloss);
         let gloss = has_gloss.then(|| gloss::english(&self.query.text)).flatten();
         let texts = self.vector_query(gloss.as_ref()).await;
-        let nearest =
-            self.vectors.search(&texts, &self.query.filter, depth(self.options), self.index, end);
+        let nearest = async {
+            // The history compares vectors nevertheless.
+            if !self.options.disabled_steps.allows(Step::Vector) {
+                return Ok(VectorHits::default());
+            }
+            let (filter, depth) = (&self.query.filter, depth(self.options));
+            self.vectors.search(&texts, filter, depth, self.index, end).await
+        };
         let keyword = Box::pin(until(end, self.search_keywords(gloss, &shortlist.names)));
         let (vector, (keyword, history)) =
             tokio::join!(nearest, self.with_commits(keyword, &texts, shortlist, end));
