@@ -45,9 +45,8 @@ pub(crate) struct Labels {
 
 /// Searches one repository of a project.
 ///
-/// Without owner or name, see [`scope::find`]. The switches of
-/// `settings` and of the request's profile are all that a benchmark has to change: nothing else is
-/// configured.
+/// Without owner or name, see [`scope::find`]. The switches of `settings` and of the request's
+/// profile are all that a benchmark has to change: nothing else is configured.
 pub async fn search(
     context: &RagContext,
     settings: &RagSettings,
