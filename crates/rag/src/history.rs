@@ -69,8 +69,12 @@ fn whole_words(text: &str, max_bytes: usize) -> &str {
     if text.len() <= max_bytes {
         return text;
     }
-    let start = &text[..text.floor_char_boundary(max_bytes)];
-    start.rfind(char::is_whitespace).map_or("", |end| &start[..end])
+    without_last_word(&text[..text.floor_char_boundary(max_bytes)])
+}
+
+/// Returns a text up to its last space: its last word may be a part of one.
+fn without_last_word(text: &str) -> &str {
+    text.rfind(char::is_whitespace).map_or("", |end| &text[..end])
 }
 
 /// Returns the first words of a text within a limit of tokens; nothing if the limit is too low for
@@ -82,8 +86,8 @@ fn beginning(text: &str, max_tokens: usize) -> &str {
     let (fitting, rest) = text.split_at(mc_tokens::fitting(text, max_tokens));
     // A token may be a part of a word.
     let ends_with_word = rest.starts_with(char::is_whitespace);
-    let end = if ends_with_word { Some(fitting.len()) } else { fitting.rfind(char::is_whitespace) };
-    end.map_or("", |end| fitting[..end].trim_end())
+    let words = if ends_with_word { fitting } else { without_last_word(fitting) };
+    words.trim_end()
 }
 
 impl History {

@@ -22,7 +22,7 @@ use mc_store::history::{self, NewCommit};
 use mc_store::passages::NewPassage;
 use mc_store::repositories::Repository;
 use mc_store::vectors::Model;
-use mc_store::{docs, ingest_runs, repositories, vectors};
+use mc_store::{Store, docs, ingest_runs, repositories, testing, vectors};
 use mc_testkit::{ModelProtocol, ModelServer, TestDatabase};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -189,6 +189,14 @@ impl Fixture {
     /// Returns the context without a chat model.
     pub fn context(&self) -> RagContext {
         self.context_of(self.project, Arc::default(), &Policy::default())
+    }
+
+    /// Returns the context without a chat model, with at most so many database connections.
+    pub async fn context_with_connections(&self, most: u32) -> RagContext {
+        let mut context = self.context();
+        let login = &self.database.logins().worker;
+        context.search.store = Store::connect(login, most, testing::chains()).await.unwrap();
+        context
     }
 
     /// Returns the context with the model of a scripted server.

@@ -3,7 +3,7 @@
 use futures::future::join_all;
 use mc_contract::operations::rag::RagSearchResponse;
 use mc_rag::RagSettings;
-use mc_store::{Store, testing};
+use mc_store::testing;
 use serde_json::json;
 
 use crate::fixture::{Fixture, has, paths, request, search, warned};
@@ -44,10 +44,8 @@ async fn code_is_found_with_its_origin() {
 #[tokio::test(flavor = "multi_thread")]
 async fn searches_at_once_need_only_one_connection() {
     let fixture = Fixture::new().await;
-    let mut context = fixture.context();
     fixture.add_commit("Compute the reminder delay").await;
-    let login = &fixture.database.logins().worker;
-    context.search.store = Store::connect(login, 1, testing::chains()).await.unwrap();
+    let context = fixture.context_with_connections(1).await;
     let query = "Where is the reminder delay computed and how is retry_payment limited?";
     let searches = (0..16).map(|_| search(&context, json!({"rawQuery": query})));
     for response in join_all(searches).await {
@@ -66,10 +64,8 @@ async fn history_that_is_late_costs_no_match() {
     let held = testing::hold(fixture.database.url(), lock).await.unwrap();
     let settings = RagSettings { time_budget_ms: 4_000, ..RagSettings::default() };
     let request = request(&json!({"rawQuery": QUESTION}));
-    let mut context = fixture.context();
     // The history keeps one, and the rest of the search needs no third.
-    let login = &fixture.database.logins().worker;
-    context.search.store = Store::connect(login, 2, testing::chains()).await.unwrap();
+    let context = fixture.context_with_connections(2).await;
     let response = mc_rag::search(&context, &settings, &request).await.unwrap();
     assert!(warned(&response, "history: late"), "{:?}", response.warnings);
     assert_eq!(delay(&response).path, "src/cart/trigger.rs");

@@ -2,12 +2,12 @@
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
-use std::hash::Hasher;
+use std::hash::BuildHasher;
 use std::sync::Arc;
 
 use mc_domain::{PassageId, SourceKind};
 use mc_store::passages::IndexedPassage;
-use rustc_hash::FxHasher;
+use rustc_hash::FxBuildHasher;
 
 use super::Candidate;
 
@@ -71,7 +71,8 @@ fn word_pairs(text: &str) -> Vec<u64> {
         .to_lowercase()
         .split(|c: char| !c.is_alphanumeric() && c != '_')
         .filter(|word| !word.is_empty())
-        .map(hashed)
+        // Others can forge this hash, but a copy of a text would hide it as well.
+        .map(|word| FxBuildHasher.hash_one(word))
         .collect();
     let mut pairs = if words.len() < 2 {
         words
@@ -82,14 +83,6 @@ fn word_pairs(text: &str) -> Vec<u64> {
     pairs.sort_unstable();
     pairs.dedup();
     pairs
-}
-
-/// Returns a hash that others can forge: a forged duplicate would hide a text no better than a copy
-/// of it.
-fn hashed(word: &str) -> u64 {
-    let mut hasher = FxHasher::default();
-    hasher.write(word.as_bytes());
-    hasher.finish()
 }
 
 fn same_text(a: &[u64], b: &[u64]) -> bool {
