@@ -17,7 +17,7 @@ use seccompiler::{
 
 use lists::{
     DENIED, DENIED_HERE, FIRST_UNKNOWN, MISSING, NEW_NAMESPACES, ONE_PROCESS, PROCESS_ARGUMENTS,
-    SET_ID_MODES, SOCKET_FAMILIES, TERMINAL_INPUT, UNCOUNTED_MEMORY, creating_calls,
+    SET_ID_MODES, SOCKET_FAMILIES, TERMINAL_INPUT, UNCOUNTED_MEMORY, UNNAMED_FILE, creating_calls,
     mode_arguments,
 };
 
@@ -82,9 +82,11 @@ fn rules() -> Result<BTreeMap<i64, Vec<SeccompRule>>, BackendError> {
             add(call, vec![has_bits(argument, *mode)?])?;
         }
         for (call, flags, argument) in creating_calls() {
-            // Without the flag, the argument is not a mode.
-            let creates = has_bits(flags, libc::O_CREAT.unsigned_abs())?;
-            add(call, vec![creates, has_bits(argument, *mode)?])?;
+            // Without one of these flags, the argument is not a mode.
+            for flag in [libc::O_CREAT, UNNAMED_FILE] {
+                let creates = has_bits(flags, flag.unsigned_abs())?;
+                add(call, vec![creates, has_bits(argument, *mode)?])?;
+            }
         }
     }
     Ok(rules)

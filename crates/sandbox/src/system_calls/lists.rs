@@ -118,6 +118,8 @@ pub(super) const SOCKET_FAMILIES: &[i32] = &[libc::AF_UNIX, libc::AF_INET, libc:
 
 /// Bits of a file's mode with which a program runs as the owner or the group of its file.
 pub(super) const SET_ID_MODES: &[u32] = &[libc::S_ISUID, libc::S_ISGID];
+/// Flag of a file without a name (`O_TMPFILE`), without that of a directory.
+pub(super) const UNNAMED_FILE: i32 = libc::O_TMPFILE & !libc::O_DIRECTORY;
 
 /// Index and type of an argument that selects another process; 0 is the calling one.
 pub(super) const PROCESS_ARGUMENTS: &[(i64, u8)] = &[

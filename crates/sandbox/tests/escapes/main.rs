@@ -20,7 +20,7 @@ use support::{directory_of_user, python, run, sandbox, settings, shell, work};
 /// User of a service that is not root, when the tests run as root.
 const SERVICE_USER: u32 = 65_534;
 /// Number of attempts that the project requires.
-const REQUIRED: usize = 40;
+const REQUIRED: usize = 80;
 
 #[tokio::test]
 async fn nothing_leads_out_of_the_sandbox() {

@@ -143,6 +143,11 @@ fn writes(token: &str, root: &str) -> Vec<Attempt> {
              how = struct.pack('QQQ', os.O_CREAT | os.O_WRONLY, 0o4755, 0)\n\
              call('openat2', 437, -100, ctypes.c_char_p(b'/work/o2'), ctypes.c_char_p(how), 24)",
         ),
+        python(
+            "set-user-id files without a name",
+            "for mode in (0o4755, 0o2755):\n\
+             \x20 attempt('open', lambda: os.open('/work', os.O_TMPFILE | os.O_RDWR, mode))",
+        ),
         shell(
             "a dump of memory",
             "cd /work; ulimit -c unlimited && echo ESCAPED; sh -c 'kill -ABRT $$'; ls | grep core \
