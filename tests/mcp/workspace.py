@@ -46,6 +46,32 @@ class Session:
         self.handle = (result.structured_content or {}).get("handle", self.handle)
         return {**result.structured_content, "text": text}
 
+    async def followed(self, tool: str, **arguments) -> dict:
+        """Calls a tool, and keeps the messages of its progress."""
+        messages = []
+
+        async def on_progress(progress, total, message) -> None:
+            messages.append(message)
+
+        if self.is_stateless and self.handle:
+            arguments.setdefault("handle", self.handle)
+        result = await self.client.call_tool(tool, arguments, progress_callback=on_progress)
+        return {**(result.structured_content or {}), "progress": messages}
+
+    async def is_freed_by_cancel(self) -> bool:
+        """Cancels the call that runs a long command. Then another call can change the tree."""
+        command = self.call("bash", command="sleep 500", timeout_seconds=600)
+        call = asyncio.create_task(command)
+        await asyncio.sleep(1.5)
+        call.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await call
+        for _ in range(8):
+            edit = {"subcommand": "create", "path": "free.txt", "content": "x"}
+            if "refused" not in await self.call("edit_tool", **edit):
+                return True
+        return False
+
     async def run(self, location: str) -> dict:
         seen = {"before": await self.tools()}
         fetched = await self.call("github_repository_fetch", location=location)
@@ -66,6 +92,8 @@ class Session:
         )
         seen["outside"] = await self.call("navigator", subcommand="cd", path="../..")
         seen["cd"] = await self.call("navigator", subcommand="cd", path="app")
+        again = await self.call("navigator", workspaceId=workspace, subcommand="pwd")
+        seen["repeated"] = again
         seen["lock"] = await self.call("navigator.lock_cwd")
         seen["locked"] = await self.tools()
         seen["edited"] = await self.call(
@@ -88,12 +116,18 @@ class Session:
         await self.call("git_tool", subcommand="add")
         seen["committed"] = await self.call("git_tool", subcommand="commit", message="Edit")
         seen["bash"] = await self.call("bash", command="pwd; cat a.json; echo no >&2; exit 3")
+        seen["slow"] = await self.followed("bash", command="echo begun; sleep 4")
+        seen["is_freed"] = await self.is_freed_by_cancel()
         seen["network"] = await self.call(
             "bash", command="exec 3<>/dev/tcp/127.0.0.1/80", timeout_seconds=20
         )
         seen["elsewhere"] = await self.call("edit_tool", subcommand="view", path="../docs/x")
         seen["unlock"] = await self.call("navigator", subcommand="unlock")
         seen["after"] = await self.tools()
+        self.handle = None
+        repository = {"repoOwner": fetched["owner"], "repoName": fetched["name"]}
+        status = "repo_rag_index_status"
+        seen["indexed"] = await self.followed(status, **repository, waitSeconds=60)
         return seen
 
 

@@ -2,6 +2,7 @@
 //! navigation of the last one.
 
 mod errors;
+mod following;
 mod lookups;
 mod navigating;
 mod opening;
@@ -31,15 +32,16 @@ use rmcp::{ErrorData, ServerHandler};
 use serde_json::Value;
 
 use crate::core::{CoreCall, CoreClient, CoreError, Forwarded};
+use crate::progress::{self, Watch};
 use crate::prompts::{self, PHASE_PROMPT, PromptArguments};
 use crate::render::ModelText;
 use crate::sampling::Sampler;
 use crate::settings::{ServerSettings, Toolset};
 use crate::tools::{self, FieldError, Route, SUBCOMMAND, TOOLS, Tool};
-use crate::{progress, render, resources};
+use crate::{render, resources};
 use errors::{call_failed, invalid, protocol_error, unknown_uri};
 use lookups::CoreCaller;
-use navigating::{Navigated, SessionNavigation, Waiting};
+use navigating::{Call, SessionNavigation};
 
 pub use errors::CallError;
 
@@ -103,7 +105,7 @@ impl MemoryServer {
     ) -> Result<CallToolResult, CallError> {
         let project = self.settings.default_project.as_ref();
         let caller = CoreCaller { core: &self.core, headers: Forwarded::default(), project };
-        execute(&caller, tool, tool.read(arguments)?, None).await
+        execute(&caller, tool, tool.read(arguments)?, None, &Watch::of_person()).await
     }
 
     /// Returns the tools that a client sees, of those that it is offered. In a session, the list
@@ -133,8 +135,9 @@ impl MemoryServer {
             return self.navigate(tool, part, arguments, &caller, context).await;
         }
         let sampler = if tool.is_save() { Sampler::of(context, &self.core, headers) } else { None };
-        let call = execute(&caller, tool, arguments, sampler);
-        let outcome = progress::run(tool.name(), context, call).await;
+        let watch = Watch::of(context);
+        let call = Box::pin(execute(&caller, tool, arguments, sampler, &watch));
+        let outcome = progress::run(tool.name(), context, &watch, call).await;
         outcome.ok_or(CallError::Cancelled)?
     }
 
@@ -142,26 +145,23 @@ impl MemoryServer {
     async fn navigate(
         &self,
         tool: &'static Tool,
-        part: &str,
+        part: &'static str,
         arguments: JsonObject,
         caller: &CoreCaller<'_>,
         context: &RequestContext<RoleServer>,
     ) -> Result<CallToolResult, CallError> {
         let session = has_session(context).then_some(&*self.navigation);
-        let waiting = if tasks::are_declared(context) {
-            Waiting::Briefly
-        } else if context.meta.get_progress_token().is_some() {
-            Waiting::ForEnd
-        } else {
-            Waiting::ForResponse
-        };
-        let call = navigating::navigate(caller, tool, part, arguments, session, waiting);
-        let outcome = progress::run(tool.name(), context, call).await;
-        let Navigated { result, has_changed_phase } = outcome.ok_or(CallError::Cancelled)??;
-        if has_changed_phase && let Err(error) = context.peer.notify_tool_list_changed().await {
+        let before = self.navigation.phase();
+        let watch = Watch::of(context);
+        let may_be_task = tasks::are_declared(context);
+        let call = Call { tool, part, session, watch: &watch, may_be_task };
+        let navigated = Box::pin(navigating::navigate(caller, call, arguments));
+        let outcome = progress::run_to_end(tool.name(), context, &watch, navigated).await;
+        let has_changed = session.is_some_and(|session| session.phase() != before);
+        if has_changed && let Err(error) = context.peer.notify_tool_list_changed().await {
             tracing::debug!(%error, "the client was not told of its new list of tools");
         }
-        Ok(result)
+        outcome
     }
 
     /// Returns the caller of a task, whose id names its project.
@@ -511,10 +511,11 @@ async fn execute(
     tool: &Tool,
     mut arguments: JsonObject,
     sampler: Option<Sampler>,
+    watch: &Watch,
 ) -> Result<CallToolResult, CallError> {
     if let Route::Navigation(part) = tool.spec.route {
-        let call = navigating::navigate(caller, tool, part, arguments, None, Waiting::ForResponse);
-        return Ok(call.await?.result);
+        let call = Call { tool, part, session: None, watch, may_be_task: false };
+        return navigating::navigate(caller, call, arguments).await;
     }
     let original = arguments.clone();
     let item = lookups::resolve(caller, tool, &mut arguments).await?;
@@ -525,7 +526,7 @@ async fn execute(
     let Some(call) = tool.core_call(&arguments)? else {
         return opening::open(caller, &arguments, item).await;
     };
-    let mut response = caller.send(call).await.map_err(|error| tool.explain(error))?;
+    let mut response = following::send(caller, tool, &original, call, watch).await?;
     if let Some(sampler) = sampler {
         sampler.judge(&mut response).await;
     }

@@ -63,6 +63,10 @@ pub static TOOLS: [Tool; 21] = [
     Tool::new::<bash::Bash>(),
 ];
 
+/// Name of the tool that shows an index run, and can wait for its end.
+pub const INDEX_STATUS: &str = "repo_rag_index_status";
+/// Its argument with the seconds that it waits.
+pub const WAIT: &str = "waitSeconds";
 /// Name of the tool that fetches a repository, which continues after the call returns.
 pub const FETCH: &str = "github_repository_fetch";
 /// Name of the tool that runs a command, which may continue after the call returns.

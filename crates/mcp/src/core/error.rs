@@ -282,6 +282,13 @@ impl Classified for CoreError {
             Self::BadRequest => ErrorKind::Invalid,
         }
     }
+
+    fn field(&self) -> Option<String> {
+        match self {
+            Self::Refused { problem, .. } => problem.field.clone(),
+            _ => None,
+        }
+    }
 }
 
 #[cfg(test)]

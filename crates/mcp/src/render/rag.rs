@@ -1,4 +1,4 @@
-//! Rendering of questions to repositories and of index runs.
+//! Rendering of repository searches and of index runs.
 
 use mc_contract::limits;
 use mc_domain::shorten;

@@ -18,8 +18,8 @@ pub enum CallError {
     /// The service can't be used before the user acts.
     // Only the user can start the service or sign in, so the model should continue without it.
     #[error(
-        "{0}: ask the user to. This MCP server needs no restart. Until then go on without team \
-         memory, and say so."
+        "{0}; ask the user to do this. This MCP server needs no restart. Until then, continue \
+         without these tools, and tell the user."
     )]
     Unavailable(CoreError),
     /// The Core rejects the call. [`CallError::message`] has its reason, for a renderer.

@@ -4,22 +4,29 @@
 //! sends it with each call. In a session, the server remembers the handle and the phase of the last
 //! call, so the handle may be left out, and the list of tools follows the phase.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use http::Method;
-use mc_domain::NavigationPhase;
+use mc_contract::number::WaitSeconds;
+use mc_domain::{Classified as _, CommandState, ErrorKind, NavigationPhase};
 use rmcp::model::{CallToolResult, JsonObject};
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 use super::errors::CallError;
 use super::lookups::CoreCaller;
-use crate::core::CoreCall;
+use crate::core::{CoreCall, CoreError};
+use crate::progress::Watch;
 use crate::tools::{FieldError, Tool};
 
 /// Part of the path of commands.
 const COMMANDS: &str = "commands";
-/// Seconds after which a command becomes a task.
-const BRIEFLY: u64 = 2;
+/// Field of an error about the handle.
+const HANDLE: &str = "handle";
+/// Seconds that one request waits for the end of a command. Between them, progress is reported, and
+/// a cancelled call ends its command. After them, a command may become a task.
+const STEP_SECONDS: u64 = 2;
 
 /// The navigation of a session.
 #[derive(Debug, Default)]
@@ -28,113 +35,175 @@ pub(super) struct SessionNavigation(Mutex<State>);
 #[derive(Debug)]
 struct State {
     handle: Option<String>,
+    /// The workspace, if the navigation was started by its id.
+    workspace: Option<String>,
     phase: NavigationPhase,
 }
 
 impl Default for State {
     fn default() -> Self {
-        Self { handle: None, phase: NavigationPhase::Discovery }
+        Self { handle: None, workspace: None, phase: NavigationPhase::Discovery }
     }
 }
 
 impl SessionNavigation {
     /// Returns the phase after the last call.
     pub fn phase(&self) -> NavigationPhase {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).phase
+        self.state().phase
     }
 
-    fn handle(&self) -> Option<String> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).handle.clone()
+    /// Returns the handle of the last call, if it is of this workspace; `None`: of any.
+    fn handle(&self, workspace: Option<&str>) -> Option<String> {
+        let state = self.state();
+        let is_meant = workspace.is_none() || state.workspace.as_deref() == workspace;
+        state.handle.clone().filter(|_| is_meant)
     }
 
-    /// Remembers the navigation of a response. Returns whether the phase has changed.
-    fn update(&self, response: &Value) -> bool {
+    /// Remembers the navigation that a call has started.
+    fn start(&self, handle: &str, workspace: &str) {
+        let (handle, workspace) = (Some(handle.to_owned()), Some(workspace.to_owned()));
+        *self.state() = State { handle, workspace, ..State::default() };
+    }
+
+    /// Remembers the navigation of a response.
+    fn update(&self, response: &Value) {
         let phase = response["phase"].as_str().and_then(|word| word.parse().ok());
-        let (Some(handle), Some(phase)) = (response["handle"].as_str(), phase) else {
-            return false;
-        };
-        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        state.handle = Some(handle.to_owned());
-        std::mem::replace(&mut state.phase, phase) != phase
+        let (Some(handle), Some(phase)) = (response["handle"].as_str(), phase) else { return };
+        let mut state = self.state();
+        if state.handle.as_deref() != Some(handle) {
+            *state = State { handle: Some(handle.to_owned()), ..State::default() };
+        }
+        state.phase = phase;
+    }
+
+    /// Forgets the navigation of this handle if it has ended.
+    fn forget(&self, handle: &str, error: &CoreError) {
+        let has_ended = error.kind() == ErrorKind::NotFound
+            && error.field().is_some_and(|field| field == HANDLE);
+        let mut state = self.state();
+        if has_ended && state.handle.as_deref() == Some(handle) {
+            *state = State::default();
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// How long a call waits for the end of a command.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Waiting {
-    /// The client follows the rest as a task.
-    Briefly,
-    /// As long as the service waits.
-    ForResponse,
-    /// The client follows the progress of the call.
-    ForEnd,
+/// A call of a tool of a navigation.
+#[derive(Clone, Copy)]
+pub(super) struct Call<'a> {
+    pub tool: &'a Tool,
+    /// Last part of the path of the request.
+    pub part: &'static str,
+    pub session: Option<&'a SessionNavigation>,
+    pub watch: &'a Watch,
+    /// Whether the client follows a long command as a task.
+    pub may_be_task: bool,
 }
 
-/// The result of a call, and whether it has changed the phase of its session.
-pub(super) struct Navigated {
-    pub result: CallToolResult,
-    pub has_changed_phase: bool,
-}
-
-/// Runs a tool of a navigation, whose request is sent to this `part` of its path.
+/// Runs a tool of a navigation.
 pub(super) async fn navigate(
     caller: &CoreCaller<'_>,
-    tool: &Tool,
-    part: &str,
+    call: Call<'_>,
     mut arguments: JsonObject,
-    session: Option<&SessionNavigation>,
-    waiting: Waiting,
-) -> Result<Navigated, CallError> {
+) -> Result<CallToolResult, CallError> {
+    let Call { tool, part, session, .. } = call;
     let command = arguments.get("command_id").and_then(Value::as_str).map(str::to_owned);
-    let is_cancelled = arguments.get("cancel") == Some(&Value::Bool(true));
     // Checked before a navigation is started for it.
     let request = if command.is_none() { Some(tool.request(&arguments)?) } else { None };
     let handle = handle(caller, &arguments, session).await?;
-    arguments.insert("handle".into(), json!(handle));
+    arguments.insert(HANDLE.into(), json!(handle));
     let path = format!("/navigations/{handle}/{part}");
-    let mut call = match (request, command) {
-        (Some(request), _) => CoreCall::post(path.clone(), Value::Object(request)),
-        (None, command) => {
-            let path = format!("{path}/{}", command.unwrap_or_default());
-            let method = if is_cancelled { Method::DELETE } else { Method::GET };
-            CoreCall { method, ..CoreCall::get(path, vec![]) }
-        }
+    let response = if part == COMMANDS {
+        let is_cancelled = arguments.get("cancel") == Some(&Value::Bool(true));
+        run_command(caller, call, &path, request, command.as_deref(), is_cancelled).await
+    } else {
+        caller.send(CoreCall::post(path, Value::Object(request.unwrap_or_default()))).await
     };
-    if waiting == Waiting::Briefly && part == COMMANDS && call.method != Method::DELETE {
-        call.query.push(("wait_seconds", BRIEFLY.to_string()));
-    }
-    let mut response = caller.send(call).await.map_err(|error| tool.explain(error))?;
-    while waiting == Waiting::ForEnd && response["state"] == "running" {
-        let Some(command) = response["command_id"].as_str() else { break };
-        let call = CoreCall::get(format!("{path}/{command}"), vec![]);
-        response = caller.send(call).await.map_err(|error| tool.explain(error))?;
-    }
+    let response = response.map_err(|error| {
+        session.inspect(|session| session.forget(&handle, &error));
+        tool.explain(error)
+    })?;
     let response = flat(response, &handle);
-    let has_changed_phase = session.is_some_and(|session| session.update(&response));
-    Ok(Navigated { result: tool.result(&arguments, response)?, has_changed_phase })
+    session.inspect(|session| session.update(&response));
+    if call.watch.cancel.is_cancelled() {
+        return Err(CallError::Cancelled);
+    }
+    Ok(tool.result(&arguments, response)?)
 }
 
-/// Returns the handle of a call: its own, or that of a new navigation in its workspace, or that of
-/// the session.
+/// Starts, follows or cancels a command, and returns how far it is. If the client cancels the call
+/// that has started a command, the command is ended.
+async fn run_command(
+    caller: &CoreCaller<'_>,
+    Call { watch, may_be_task, .. }: Call<'_>,
+    path: &str,
+    request: Option<JsonObject>,
+    command: Option<&str>,
+    is_cancelled: bool,
+) -> Result<Value, CoreError> {
+    let cancel = |command: &str| CoreCall {
+        method: Method::DELETE,
+        ..CoreCall::get(format!("{path}/{command}"), vec![])
+    };
+    let step = || vec![("wait_seconds", STEP_SECONDS.to_string())];
+    let follow = |command: &str| CoreCall::get(format!("{path}/{command}"), step());
+    let is_started_here = request.is_some();
+    let first = match (request, command) {
+        (None, Some(command)) if is_cancelled => return caller.send(cancel(command)).await,
+        (None, command) => follow(command.unwrap_or_default()),
+        (Some(request), _) => {
+            let start = CoreCall::post(path.to_owned(), Value::Object(request));
+            CoreCall { query: step(), ..start }
+        }
+    };
+    let end = (!may_be_task && !watch.is_followed)
+        .then(|| Instant::now() + Duration::from_secs(WaitSeconds::default().get()));
+    let mut response = caller.send(first).await?;
+    while response["state"] == CommandState::Running.as_str() {
+        let Some(command) = response["command_id"].as_str() else { break };
+        if watch.cancel.is_cancelled() {
+            return if is_started_here { caller.send(cancel(command)).await } else { Ok(response) };
+        }
+        if may_be_task || end.is_some_and(|end| Instant::now() >= end) {
+            break;
+        }
+        let bytes = |field: &str| response[field].as_u64().unwrap_or_default();
+        let (stdout, stderr) = (bytes("stdout_bytes"), bytes("stderr_bytes"));
+        watch.report(format!("{stdout} bytes of output, {stderr} bytes of errors"));
+        response = caller.send(follow(command)).await?;
+    }
+    Ok(response)
+}
+
+/// Returns the handle of a call: its own, or that of a navigation in its workspace, or that of the
+/// session. A session has one navigation in a workspace, so that a repeated `workspaceId` does not
+/// lose the current directory.
 async fn handle(
     caller: &CoreCaller<'_>,
     arguments: &JsonObject,
     session: Option<&SessionNavigation>,
 ) -> Result<String, CallError> {
     let argument = |name: &str| arguments.get(name).and_then(Value::as_str);
-    if let Some(handle) = argument("handle") {
+    if let Some(handle) = argument(HANDLE) {
         return Ok(handle.to_owned());
     }
-    if let Some(workspace) = argument("workspaceId") {
-        let call = CoreCall::post(format!("/workspaces/{workspace}/navigations"), Value::Null);
-        let started = caller.send(call).await?;
-        return Ok(started["handle"].as_str().unwrap_or_default().to_owned());
+    let workspace = argument("workspaceId");
+    if let Some(handle) = session.and_then(|session| session.handle(workspace)) {
+        return Ok(handle);
     }
-    session.and_then(SessionNavigation::handle).ok_or_else(|| {
+    let Some(workspace) = workspace else {
         let rule = "is required: call navigator with the workspaceId first, and send the handle \
-                    of its answer";
-        FieldError::new("handle", rule).into()
-    })
+                    of its result";
+        return Err(FieldError::new(HANDLE, rule).into());
+    };
+    let call = CoreCall::post(format!("/workspaces/{workspace}/navigations"), Value::Null);
+    let started = caller.send(call).await?;
+    let handle = started[HANDLE].as_str().unwrap_or_default();
+    session.inspect(|session| session.start(handle, workspace));
+    Ok(handle.to_owned())
 }
 
 /// Returns a command that has ended as its result, and any response with the handle.
@@ -144,7 +213,7 @@ pub(super) fn flat(mut response: Value, handle: &str) -> Value {
         response = response["result"].take();
         response["command_id"] = command;
     }
-    response["handle"] = json!(handle);
+    response[HANDLE] = json!(handle);
     response
 }
 
@@ -155,13 +224,18 @@ mod tests {
     #[test]
     fn session_follows_the_phase_of_its_calls() {
         let session = SessionNavigation::default();
-        assert!(!session.update(&json!({"state": "running"})) && session.handle().is_none());
-        assert!(!session.update(&json!({"handle": "h", "phase": "discovery"})));
-        assert_eq!(session.handle().as_deref(), Some("h"));
-        assert!(session.update(&json!({"handle": "h", "phase": "edit"})));
+        session.update(&json!({"state": "running"}));
+        assert!(session.handle(None).is_none());
+        session.start("h", "w");
+        session.update(&json!({"handle": "h", "phase": "discovery"}));
+        assert_eq!(session.handle(None).as_deref(), Some("h"));
+        session.update(&json!({"handle": "h", "phase": "edit"}));
         assert_eq!(session.phase(), NavigationPhase::Edit);
-        assert!(!session.update(&json!({"handle": "other", "phase": "edit"})));
-        assert!(session.update(&json!({"handle": "other", "phase": "discovery"})));
+        assert_eq!(session.handle(Some("w")).as_deref(), Some("h"), "it continues");
+        assert_eq!(session.handle(Some("another")), None);
+        session.update(&json!({"handle": "other", "phase": "discovery"}));
+        assert_eq!(session.phase(), NavigationPhase::Discovery);
+        assert_eq!(session.handle(Some("w")), None, "it is of an unknown workspace");
     }
 
     #[test]

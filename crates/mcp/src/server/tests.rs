@@ -238,17 +238,19 @@ async fn dotted_names_of_tools_are_accepted() {
 }
 
 #[tokio::test]
-async fn unknown_tool_is_rejected_with_the_known_ones() {
+async fn unknown_and_disabled_tools_are_rejected_with_the_next_step() {
     let settings = ServerSettings { toolsets: Some(vec![Toolset::Repo]), ..shop() };
     let session = session(ClientLifecycleMode::Initialize, settings).await;
-    for name in ["teleport", "save"] {
+    let known = "the tools are: search, search_code, open_doc";
+    let disabled = "the tool save is in a toolset that is off: memory; ask the user to enable it";
+    for (name, message) in [("teleport", known), ("save", disabled), ("memory.save", disabled)] {
         let Err(ServiceError::McpError(error)) =
             session.client.call_tool(params(name, json!({}))).await
         else {
             panic!("{name} was called")
         };
         assert_eq!(error.code, ErrorCode::INVALID_PARAMS);
-        assert!(error.message.ends_with("the tools are: search, search_code, open_doc"), "{error}");
+        assert!(error.message.contains(message), "{error}");
     }
 }
 

@@ -92,10 +92,28 @@ impl MemoryServer {
 
 /// Returns the error for a tool that is not offered.
 fn unknown_tool(name: &str, offered: impl Iterator<Item = &'static Tool>) -> ErrorData {
+    let known = tools::from_name(name).or_else(|| Some(tools::from_subcommand(name)?.0));
+    if let Some(tool) = known {
+        return disabled_tool(tool);
+    }
     let mut message = ModelText::from_constant("unknown tool \"");
     message.add_untrusted(&UntrustedText::new(name), MAX_NAME).add("\"; the tools are: ");
     for (index, tool) in offered.enumerate() {
         message.add(if index == 0 { "" } else { ", " }).add(tool.name());
     }
+    message.into_invalid_params()
+}
+
+/// Returns the error for a tool of a toolset that is off.
+fn disabled_tool(tool: &Tool) -> ErrorData {
+    let mut message = ModelText::from_constant("the tool ");
+    message.add(tool.name()).add(" is in a toolset that is off: ");
+    for (index, toolset) in tool.spec.toolsets.iter().enumerate() {
+        message.add(if index == 0 { "" } else { ", " }).add(toolset.as_str());
+    }
+    message.add(
+        "; ask the user to enable it: `memory-copilot mcp --toolsets`, MEMORY_COPILOT_TOOLSETS, or \
+         mcp_toolsets in the policy of the project",
+    );
     message.into_invalid_params()
 }

@@ -1,7 +1,7 @@
 //! Arguments of tools that this server uses itself: how much is shown, and the bundle of a handle.
 
 use mc_contract::Request;
-use mc_contract::number::TextOffset;
+use mc_contract::number::{CommandSeconds, TextOffset};
 use mc_domain::{BundleId, CommandId, NavigationId, WorkspaceId};
 use serde::Deserialize;
 use utoipa::ToSchema;
@@ -42,6 +42,16 @@ pub struct OfText {
 }
 
 impl Request for OfText {}
+
+/// How long the end of an index run is waited for.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[expect(dead_code, reason = "the types are the rules")]
+pub struct OfRun {
+    wait_seconds: Option<CommandSeconds>,
+}
+
+impl Request for OfRun {}
 
 /// Navigation of a call.
 #[derive(Debug, Deserialize, ToSchema)]

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use super::own::Nothing;
+use super::own::OfRun;
 use super::responses::{complete, object};
 use super::spec::{Argument, Definition, Effect, Handles, Route, Spec};
 use crate::core::CoreError;
@@ -33,10 +33,10 @@ impl Request for IndexOfRepository {}
 
 impl Definition for RagIndexStatus {
     const SPEC: Spec = Spec {
-        name: "repo_rag_index_status",
+        name: super::INDEX_STATUS,
         title: "Progress of an index run",
-        description: "Whether a repository can be asked: the newest index run, its progress, \
-                      attempts, remaining time and last error.",
+        description: "Whether a repository can be searched: the newest index run, its progress, \
+                      attempts, remaining time and last error. Can wait for its end.",
         toolsets: &[Toolset::Rag],
         effect: Effect::Reads,
         route: Route::Call(Method::GET, "/repos/{owner}/{name}/index"),
@@ -45,6 +45,7 @@ impl Definition for RagIndexStatus {
         arguments: &[
             Argument::new("owner", "").with_name("repoOwner").required(),
             Argument::new("name", "").with_name("repoName").required(),
+            Argument::own(super::WAIT, "Up to 600; 18 without progress"),
         ],
         fixed: None,
         output: &[
@@ -62,7 +63,7 @@ impl Definition for RagIndexStatus {
         ],
     };
     type Request = IndexOfRepository;
-    type Own = Nothing;
+    type Own = OfRun;
     type Response = IngestRun;
 
     fn result(_arguments: &JsonObject, response: Value) -> Result<CallToolResult, CoreError> {

@@ -123,9 +123,9 @@ impl Definition for RagSearch {
     const SPEC: Spec = spec(
         [
             "repo_rag_search",
-            "Ask a repository",
-            "Ask an indexed repository a question: passages of code and docs within a token \
-             budget, with neighbors and a prompt.",
+            "Search a repository",
+            "Search an indexed repository: passages of code and docs within a token budget, with \
+             neighbors and a prompt.",
         ],
         Searched::One,
         &OF_ONE,
@@ -146,7 +146,7 @@ impl Definition for RagSearchSimple {
     const SPEC: Spec = spec(
         [
             "repo_rag_search_simple",
-            "Ask the last repository",
+            "Search the last repository",
             "Search the repository that was fetched last, with the default options.",
         ],
         Searched::One,
@@ -168,8 +168,8 @@ impl Definition for RagSearchGlobal {
     const SPEC: Spec = spec(
         [
             "repo_rag_search_global",
-            "Ask all repositories",
-            "Ask all indexed repositories of your projects a question.",
+            "Search all repositories",
+            "Search all indexed repositories of your projects.",
         ],
         Searched::All,
         &OF_ALL,
@@ -190,8 +190,8 @@ impl Definition for RagSearchSimpleGlobal {
     const SPEC: Spec = spec(
         [
             "repo_rag_search_simple_global",
-            "Ask all repositories, with default options",
-            "Ask all indexed repositories of your projects a question, with the default options.",
+            "Search all repositories, with default options",
+            "Search all indexed repositories of your projects, with the default options.",
         ],
         Searched::All,
         &[QUERY],
