@@ -15,6 +15,7 @@ mod repos;
 mod review;
 mod sgr;
 mod tool;
+mod workspaces;
 
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -38,6 +39,7 @@ pub use self::repos::*;
 pub use self::review::*;
 pub use self::sgr::*;
 pub use self::tool::*;
+pub use self::workspaces::*;
 
 /// A team's long-term memory for people who code with AI assistants.
 ///
@@ -78,6 +80,9 @@ pub enum Command {
     /// Manage the indexed repositories of a project.
     #[command(subcommand, after_help = examples::REPOS)]
     Repos(ReposCommand),
+    /// List and delete the workspaces of a project.
+    #[command(subcommand, after_help = examples::WORKSPACES)]
+    Workspaces(WorkspacesCommand),
     /// Recall what the team knows about code or a question.
     Recall(RecallArgs),
     /// Save a record.

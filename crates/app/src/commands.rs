@@ -37,3 +37,4 @@ pub mod token;
 pub mod tool;
 pub mod users;
 pub mod webhooks;
+pub mod workspaces;

@@ -202,6 +202,7 @@ async fn run(cli: Cli, config: Config) -> Result<()> {
         Command::Repos(command) => {
             commands::repos::run(command, &remote, format, cancelled_on_signals).await
         }
+        Command::Workspaces(command) => commands::workspaces::run(command, &remote, format).await,
         Command::Users(command) => commands::users::run(command, &remote, format).await,
         Command::Teams(command) => commands::teams::run(command, &remote, format).await,
         Command::Projects(command) => commands::projects::run(command, &remote, format).await,

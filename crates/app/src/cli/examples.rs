@@ -84,6 +84,11 @@ Examples:
   memory-copilot repos rename acme/shop acme/store --project shop
   memory-copilot repos watch . --project shop";
 
+pub const WORKSPACES: &str = "\
+Examples:
+  memory-copilot workspaces list --project shop
+  memory-copilot workspaces delete 0192f0c4-7d1e-7a53-9b02-6c1f0f3a9d11 --yes";
+
 pub const RECORDS: &str = "\
 Examples:
   memory-copilot records list --kind gotcha --project shop
@@ -195,7 +200,7 @@ mod tests {
             Some((command.get_name().to_owned(), help))
         });
         let helps: Vec<_> = helps.collect();
-        assert_eq!(helps.len(), 24);
+        assert_eq!(helps.len(), 25);
         for (name, help) in helps {
             let examples = help.lines().filter(|line| line.starts_with("  memory-copilot "));
             let mut count = 0;
