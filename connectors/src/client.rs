@@ -62,13 +62,14 @@ impl Connector {
         open(self.http.clone(), resource)
     }
 
-    /// Returns the credential with which git reads a repository of the provider by https; `None` if
-    /// the URL is elsewhere, or the connector has no token.
-    pub fn git_credential(&self, url: &Url) -> Option<GitCredential> {
+    /// Returns the credential with which git reads this repository of the provider by https; `None`
+    /// if the URL is that of another one, or the connector has no token.
+    pub fn git_credential(&self, url: &Url, resource: &str) -> Option<GitCredential> {
         let ConnectorConfig { kind, url: site, user, token, .. } = self.http.config();
         let site = site.as_str().trim_end_matches('/');
-        let is_here = url.as_str().strip_prefix(site).is_some_and(|path| path.starts_with('/'));
-        if !is_here || url.scheme() != "https" || adapter(*kind).git_host.is_none() {
+        let path = url.as_str().strip_prefix(site)?.strip_prefix('/')?.trim_end_matches('/');
+        let is_meant = path.strip_suffix(".git").unwrap_or(path).eq_ignore_ascii_case(resource);
+        if !is_meant || url.scheme() != "https" || adapter(*kind).git_host.is_none() {
             return None;
         }
         // Both accept any user with a token that is no personal one.

@@ -31,6 +31,13 @@ async fn ready(service: &Service, request: &Value) -> Value {
     found
 }
 
+/// Runs a command that succeeds, and returns its standard output.
+fn printed(service: &Service, arguments: &[&str]) -> String {
+    let output = service.command(arguments).output().expect("the command runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("UTF-8")
+}
+
 fn id(workspace: &Value) -> String {
     workspace["workspaceId"].as_str().expect("an id").to_owned()
 }
@@ -72,7 +79,9 @@ async fn repository_is_fetched_read_indexed_and_deleted() {
     assert_eq!(listed["items"].as_array().map(Vec::len), Some(1), "{listed}");
     let files = service.data_dir.join("workspaces").join(&id);
     assert!(files.exists());
-    service.delete(&format!("/workspaces/{id}")).await;
+    let listed = printed(&service, &["workspaces", "list", "--project", "shop"]);
+    assert!(listed.contains(&id) && listed.contains("ready"), "{listed}");
+    assert_eq!(printed(&service, &["workspaces", "delete", &id, "--yes"]), "Deleted.\n");
     assert!(!files.exists());
     let gone = service.try_get(&format!("/workspaces/{id}/inspection")).await;
     assert_eq!(gone.0, 404, "{gone:?}");
@@ -157,10 +166,15 @@ async fn workspace_is_reached_by_both_nodes_until_its_node_dies() {
 
     let is_on_first = first.data_dir.join("workspaces").join(&id).exists();
     let (mut owner, other) = if is_on_first { (first, second) } else { (second, first) };
+    delete_elsewhere(&owner, &other, &shop).await;
+    let navigation = navigation(&other, &id).await;
     owner.kill();
+    let (path_of_call, list) = (format!("{navigation}/navigator"), json!({"subcommand": "ls"}));
+    let (status, said) = other.try_post(&path_of_call, &list).await.expect("a reply");
+    assert_eq!(status, 503, "{said}");
     let (status, said) = other.try_get(&path).await;
     assert_eq!(status, 503, "{said}");
-    assert!(said.contains("did not answer"), "{said}");
+    assert!(said.contains("did not respond"), "{said}");
     // As if half a minute had passed.
     let late = "update nodes set seen_at = now() - interval '31 seconds'
                 where id = (select node_id from workspaces)";
@@ -179,6 +193,79 @@ async fn workspace_is_reached_by_both_nodes_until_its_node_dies() {
     let found = other.until(&format!("/workspaces/{id}"), |found| found["state"] == "ready").await;
     assert_eq!(found["commit"], workspace["commit"]);
     assert_eq!(other.get(&path).await, of_first);
+}
+
+/// Starts a navigation, and returns its path.
+async fn navigation(service: &Service, workspace: &str) -> String {
+    let started = service.post(&format!("/workspaces/{workspace}/navigations"), &json!({})).await;
+    format!("/navigations/{}", started["handle"].as_str().expect("a handle"))
+}
+
+/// A node deletes a workspace of another node, where a command runs: the command ends, and the
+/// files are gone.
+async fn delete_elsewhere(owner: &Service, other: &Service, location: &Path) {
+    let mut id = id(&fetched(owner, location).await);
+    while !owner.data_dir.join("workspaces").join(&id).exists() {
+        // The other node has fetched it.
+        id = self::id(&fetched(owner, location).await);
+    }
+    let path = navigation(other, &id).await;
+    other.post(&format!("{path}/navigator"), &json!({"subcommand": "lock_cwd"})).await;
+    let command = json!({"command": "echo begun > begun; sleep 600", "timeout_seconds": 600});
+    other.post(&format!("{path}/commands?wait_seconds=0"), &command).await;
+    other.delete(&format!("/workspaces/{id}")).await;
+    assert!(!owner.data_dir.join("workspaces").join(&id).exists(), "{}", owner.log());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn space_of_a_project_is_limited() {
+    let database = TestDatabase::create().await;
+    let mut service = Service::prepared();
+    service.write_config("workspaces: {max_per_user: 2}\n");
+    service.set("MEMORY_COPILOT__DATABASE__URL", database.url().into());
+    service.launch().await;
+    service.project("shop").await;
+    let directory = tempfile::tempdir().expect("a directory");
+    let shop = repository::cart_sessions(directory.path());
+    let workspace = fetched(&service, &shop).await;
+    let files = service.data_dir.join("workspaces").join(id(&workspace));
+    let size = size_of(&files);
+    let measured = workspace["sizeBytes"].as_u64().expect("a size");
+    assert!(measured >= size && measured < 10 * size + (1 << 20), "{measured} of {size}");
+
+    // One that could not be fetched takes no place.
+    let request = json!({"project_key": "shop", "location": shop, "ref": "no-such-branch"});
+    let failed = id(&service.post("/workspaces", &request).await);
+    service.until(&format!("/workspaces/{failed}"), |found| found["state"] == "failed").await;
+    fetched(&service, &shop).await;
+    let request = json!({"project_key": "shop", "location": shop});
+    let (status, said) = service.try_post("/workspaces", &request).await.expect("a reply");
+    assert_eq!(status, 409, "{said}");
+    assert!(said.to_string().contains("workspaces.max_per_user"), "{said}");
+
+    // As if the workspaces had grown.
+    let path = navigation(&service, &id(&workspace)).await;
+    service.post(&format!("{path}/navigator"), &json!({"subcommand": "lock_cwd"})).await;
+    let grown = format!("update workspaces set size_bytes = {}", 20_u64 << 30);
+    execute(database.url(), &grown).await.expect("a size");
+    let edit = json!({"subcommand": "create", "path": "x.txt", "content": "x"});
+    let command = json!({"command": "echo x > x.txt"});
+    for (part, request) in [("edit", &edit), ("commands", &command)] {
+        let reply = service.try_post(&format!("{path}/{part}"), request).await;
+        let (status, said) = reply.expect("a reply");
+        assert_eq!(status, 409, "{part}: {said}");
+        assert!(said.to_string().contains("workspaces.max_project_megabytes"), "{said}");
+    }
+}
+
+/// Returns the size of the files below a directory, in bytes.
+fn size_of(directory: &Path) -> u64 {
+    let entries = std::fs::read_dir(directory).expect("a listing").flatten();
+    let size = |entry: std::fs::DirEntry| match entry.file_type().expect("a type") {
+        kind if kind.is_dir() => size_of(&entry.path()),
+        _ => entry.metadata().expect("a size").len(),
+    };
+    entries.map(size).sum()
 }
 
 /// The tools that a client sees in the edit phase only.
@@ -252,6 +339,14 @@ fn check_phases(seen: &Value, has_session: bool) {
     assert_eq!(text("bash", "output"), "/workspace/app\n{\"b\": null,\n \"a\": 2}\n", "{bash}");
     assert_eq!((text("bash", "error"), &bash["error_code"]), ("no\n".to_owned(), &json!(3)));
     assert_ne!(seen["network"]["error_code"], 0, "{}", seen["network"]);
+    assert_eq!(text("repeated", "output"), "/workspace/app", "the navigation goes on: {seen}");
+    let progress = seen["slow"]["progress"].as_array().expect("messages");
+    let is_told = |message: &Value| {
+        message.as_str().is_some_and(|text| text.contains("6 bytes of output, 0 bytes of errors"))
+    };
+    assert!(progress.iter().any(is_told), "{progress:?}");
+    assert_eq!(seen["is_freed"], true, "the cancelled call ended its command");
+    assert_eq!(seen["indexed"]["is_ready"], true, "{}", seen["indexed"]);
     assert_eq!(seen["unlock"]["phase"], "discovery", "{}", seen["unlock"]);
 }
 
@@ -389,7 +484,7 @@ async fn long_calls_are_tasks_of_clients_that_declare_them() {
     let inspect = json!({"name": "github_workspace_directory_inspector", "arguments": {}});
     let refused = mcp(&service, true, "tools/call", inspect).await;
     assert_eq!(refused["error"]["code"], -32_602, "{refused}");
-    assert!(refused.to_string().contains("the tools are: recall, save"), "{refused}");
+    assert!(refused.to_string().contains("in a toolset that is off: rag"), "{refused}");
     service.put("/projects/shop/policy", &json!({"mcp_toolsets": ["rag", "files"]})).await;
     let of_policy = tools().await;
     assert!(of_policy.starts_with("repo_rag_index_status "), "{of_policy}");

@@ -10,8 +10,8 @@ use super::Result;
 /// Every row that an index run writes of the files: its kind, the path of its file, the hash of its
 /// text, the hash of all its fields, and its id.
 ///
-/// Of the fields, only ids, times and `code_chunks.source_ref` are left out: a chunk keeps the
-/// commit that wrote it.
+/// Of the fields, only ids, times and `files.source_ref` are left out: a file keeps the commit at
+/// which it was read.
 const FILES: &str = "
     select 'file' as kind, f.path, encode(f.content_hash, 'hex') as text,
         md5(row(f.content_hash, f.size_bytes, f.language, f.line_count, f.chunker_version,

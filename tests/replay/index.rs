@@ -52,6 +52,7 @@ impl Index {
             cut: chunker::Limits::default(),
             history: mc_git::HistoryLimits::default(),
             clones: None,
+            credentials: None,
             observer: Arc::new(NoObserver),
         };
         Ok(Self { context, repository })

@@ -31,6 +31,7 @@ use auth_throttle::AuthThrottle;
 pub use authority::{Authority, InvalidAuthority};
 use client_info::resolve_client;
 pub use client_info::{ClientInfo, ClientNetwork, ConnectInfo};
+pub use forwarded::{X_FORWARDED_FOR, X_FORWARDED_PROTO};
 use host_origin::check_host_and_origin;
 pub use origin::{InvalidOrigin, Origin};
 use target::check_target;

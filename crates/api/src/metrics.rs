@@ -26,7 +26,7 @@ pub const METRICS: &str = "/metrics";
 const BUCKETS: [f64; 12] =
     [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0];
 
-/// Most entries of the change feed that are counted: more is a rebuild.
+/// Maximum number of entries of the change feed that are counted: more is a rebuild.
 const LAG_MAX: i64 = 100_000;
 
 /// Who may read the metrics.
@@ -115,7 +115,7 @@ impl RequestMetrics {
     }
 }
 
-/// Metrics of questions to repositories.
+/// Metrics of repository searches.
 #[derive(Clone)]
 pub struct QuestionMetrics {
     applied: Family<Labels, Counter>,
@@ -125,7 +125,7 @@ pub struct QuestionMetrics {
 impl QuestionMetrics {
     /// Registers the metrics.
     pub fn new(metrics: &Metrics) -> Self {
-        let help = "Questions to repositories on which a module had an effect";
+        let help = "Repository searches on which a module had an effect";
         Self {
             applied: metrics.register("rag_modules", help, Family::default()),
             durations: durations(

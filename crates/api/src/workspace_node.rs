@@ -11,7 +11,7 @@ use axum::body::Body;
 use axum::extract::{FromRequestParts as _, MatchedPath, Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
-use http::{HeaderMap, HeaderName, HeaderValue, header};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 use mc_domain::{NavigationId, WorkspaceId};
 use mc_store::navigations;
 use mc_store::nodes::{self, Node};
@@ -19,12 +19,13 @@ use mc_store::projects::{self, ProjectResource};
 
 use crate::ApiState;
 use crate::authenticate::Principal;
+use crate::ingress::{ClientInfo, X_FORWARDED_FOR, X_FORWARDED_PROTO};
 use crate::problem::Problem;
 
 /// Header with the id of the node that sends on a request.
 const FORWARDED_BY: HeaderName = HeaderName::from_static("memory-copilot-forwarded-by");
-/// Start of the routes of one workspace. What is below them needs its files.
-const WORKSPACE: &str = "/workspaces/{id}/";
+/// Route of one workspace. What is below it needs its files, and so does its deletion.
+const WORKSPACE: &str = "/workspaces/{id}";
 /// Start of the routes of one navigation.
 const NAVIGATION: &str = "/navigations/{id}";
 /// Maximum size of a request that is sent on; bodies have been limited before.
@@ -59,9 +60,10 @@ pub async fn forward(State(api): State<ApiState>, request: Request, next: Next) 
         Err(problem) => return problem.into_response(),
     };
     send(&api, &node, Request::from_parts(parts, body)).await.unwrap_or_else(|error| {
-        tracing::warn!(node.name = node.name, error, "a node did not answer");
-        let detail = format!("the node {} has the files and did not answer", node.name);
-        let hint = "try again; if it stays away, fetch the repository into another workspace";
+        tracing::warn!(node.name = node.name, error, "a node did not respond");
+        let detail = format!("the node {} has the files and did not respond", node.name);
+        let hint =
+            "try again; if it stays unavailable, fetch the repository into another workspace";
         Problem::unavailable(detail).hint(hint).into_response()
     })
 }
@@ -74,8 +76,12 @@ async fn node_of(
 ) -> Result<Option<Node>, Problem> {
     let route = parts.extensions.get::<MatchedPath>().map_or("", MatchedPath::as_str);
     let is_navigation = route.starts_with(NAVIGATION);
-    if !(is_navigation || route.starts_with(WORKSPACE)) || parts.headers.contains_key(FORWARDED_BY)
-    {
+    let needs_files = match route.strip_prefix(WORKSPACE) {
+        Some("") => parts.method == Method::DELETE,
+        Some(below) => below.starts_with('/'),
+        None => is_navigation,
+    };
+    if !needs_files || parts.headers.contains_key(FORWARDED_BY) {
         return Ok(None);
     }
     let id = parts.uri.path().split('/').nth(2).unwrap_or_default().to_owned();
@@ -118,8 +124,17 @@ async fn send(api: &ApiState, node: &Node, request: Request) -> Result<Response,
     let url = format!("{}{path}", node.url.trim_end_matches('/'));
     let body = axum::body::to_bytes(body, MAX_BODY).await.map_err(|error| error.to_string())?;
     let mut headers = without_connection(parts.headers);
-    let own = HeaderValue::from_str(&api.workbench.settings.node.to_string());
-    headers.insert(FORWARDED_BY, own.map_err(|error| error.to_string())?);
+    let value = |text: &str| HeaderValue::from_str(text).map_err(|error| error.to_string());
+    headers.insert(FORWARDED_BY, value(&api.workbench.settings.node.to_string())?);
+    // What the client itself claims does not count, as this node may be a trusted proxy there.
+    for name in [header::FORWARDED, X_FORWARDED_FOR, X_FORWARDED_PROTO] {
+        headers.remove(name);
+    }
+    if let Some(client) = parts.extensions.get::<ClientInfo>() {
+        headers.insert(X_FORWARDED_FOR, value(&client.network.address().to_string())?);
+        let scheme = if client.is_https { "https" } else { "http" };
+        headers.insert(X_FORWARDED_PROTO, HeaderValue::from_static(scheme));
+    }
     let sent = client
         .request(parts.method, url)
         .headers(headers)

@@ -10,11 +10,12 @@ use anyhow::{Context, Result};
 use mc_accounts::SignIn;
 use mc_api::QuarantineNotifier;
 use mc_indexer::{embedding_queue, hnsw, index};
+use mc_integrations::git_credentials::ConnectorCredentials;
 use mc_jobs::{Embedding, IndexSettings, JobContext, SyncContext};
 use mc_search::{ActiveModel, KeywordIndex};
 use mc_store::Store;
-use mc_workspaces::collector;
 use mc_workspaces::fetch::FetchContext;
+use mc_workspaces::{Workbench, collector};
 use tokio::task::{JoinHandle, JoinSet};
 use tokio_util::sync::CancellationToken;
 
@@ -53,8 +54,8 @@ pub struct ServingParts {
     pub keyword: KeywordIndex,
     /// The follower of the change feed, which updates that index.
     pub follower: JoinHandle<()>,
-    /// Settings of the workspaces of this node.
-    pub workspaces: Arc<mc_workspaces::Settings>,
+    /// The workspaces of this node.
+    pub workbench: Arc<Workbench>,
     /// URL at which other nodes reach this one; empty if there is none.
     pub node_url: String,
 }
@@ -84,8 +85,11 @@ impl BackgroundServices<'_> {
         if let Some(serving) = &serving {
             let fetch = FetchContext {
                 store: store.clone(),
-                settings: Arc::clone(&serving.workspaces),
-                connectors: Arc::clone(&context.sync.connectors),
+                settings: Arc::clone(&serving.workbench.settings),
+                credentials: ConnectorCredentials::new(
+                    store.clone(),
+                    Arc::clone(&context.sync.connectors),
+                ),
             };
             workers = mc_jobs::fetching_workspaces(workers, fetch, stop);
         }
@@ -117,15 +121,15 @@ impl BackgroundServices<'_> {
             running.adopt("permissions of the data directory", tokio::task::spawn_blocking(close));
         }
         if let Some(serving) = serving {
-            let ServingParts { sign_in, keyword, follower, workspaces, node_url } = serving;
-            let (name, settings) = (worker_name(config), Arc::clone(&workspaces));
+            let ServingParts { sign_in, keyword, follower, workbench, node_url } = serving;
+            let (name, settings) = (worker_name(config), Arc::clone(&workbench.settings));
             let (store, stop) = handles();
             running.spawn("node", async move {
                 collector::keep_registered(store, &settings, &name, &node_url, &stop).await;
             });
             let (store, stop) = handles();
             running.spawn("workspaces", async move {
-                collector::run(store, &workspaces, &stop).await;
+                collector::run(store, &workbench, &stop).await;
             });
             running.adopt("change feed follower", follower);
             let (store, stop) = handles();

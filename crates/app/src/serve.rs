@@ -112,7 +112,7 @@ async fn serve(
             sign_in: sign_in.clone(),
             keyword,
             follower,
-            workspaces: Arc::clone(&workbench.settings),
+            workbench: Arc::clone(&workbench),
             node_url: config.node_url()?,
         }),
     };

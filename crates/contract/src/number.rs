@@ -72,7 +72,7 @@ numbers! {
     PageLimit(i64) = 1..=200, default 50;
     /// Most results.
     SearchLimit(usize) = 1..=100, default 10;
-    /// Most tokens.
+    /// Maximum number of tokens.
     TokenLimit(usize) = 96..=32_000, default 2_000;
     /// Milliseconds.
     TimeBudget(u64) = 1..=20_000;
@@ -100,9 +100,9 @@ numbers! {
     InspectionDepth(usize) = 1..=10, default 2;
     /// Bytes of a file.
     ReadBytes(usize) = 1..=2_000_000, default 65_536;
-    /// Most entries or lines that a tool of a workspace returns.
+    /// Maximum number of entries or lines that a tool of a workspace returns.
     ResultLimit(usize) = 1..=1_000, default 200;
-    /// Most commits of a log.
+    /// Maximum number of commits of a log.
     CommitLimit(u32) = 1..=200, default 20;
     /// Seconds after which a command is ended.
     CommandSeconds(u64) = 1..=600, default 120;

@@ -72,10 +72,10 @@ pub enum FileError {
     #[error("is a directory; give the path of a file")]
     Directory,
     /// A device, a socket or a pipe.
-    #[error("is a device, a socket or a pipe, which is not read")]
+    #[error("is a device, a socket or a pipe, which is not read; give the path of a file")]
     NotAFile,
     /// The file belongs to another user, who may have been linked into the directory.
-    #[error("belongs to another user of the machine, so it is not opened")]
+    #[error("belongs to another user of the machine, so it is not opened; give another file")]
     OtherOwner,
     /// The file exceeds the limit of the call.
     #[error("has more than {0} bytes; read a range of it")]

@@ -95,6 +95,13 @@ impl Snapshot {
         if self.contains(root.identity()?) { Err(never_read(root.path())) } else { Ok(()) }
     }
 
+    /// Rejects an open directory that is protected or is in a protected directory, wherever its
+    /// path leads now.
+    pub fn check_open(&self, root: &Root) -> Result<(), Error> {
+        let is_protected = root.with_parents()?.into_iter().any(|each| self.contains(each));
+        if is_protected { Err(never_read(root.path())) } else { Ok(()) }
+    }
+
     /// Returns whether a directory is one of the protected ones.
     pub fn contains(&self, directory: Identity) -> bool {
         self.protected.contains(&directory) || self.kernel.contains(&directory.device)

@@ -166,6 +166,23 @@ impl Root {
         Ok(Metadata::of(&stat).identity)
     }
 
+    /// Returns device and inode of the directory, and of all directories that contain it.
+    pub fn with_parents(&self) -> Result<Vec<Identity>, Error> {
+        let io = |error: Errno| Error::io(&self.path)(error.into());
+        let _raised = raise_privileges();
+        let mut identities = vec![self.identity()?];
+        let mut parent = openat(&self.directory, "..", DIRECTORY, Mode::empty()).map_err(io)?;
+        loop {
+            let identity = Metadata::of(&fstat(&parent).map_err(io)?).identity;
+            // The root directory is its own parent.
+            if identities.last() == Some(&identity) {
+                return Ok(identities);
+            }
+            identities.push(identity);
+            parent = openat(&parent, "..", DIRECTORY, Mode::empty()).map_err(io)?;
+        }
+    }
+
     /// Returns what is at the path, without following a link.
     pub fn metadata(&self, path: &str) -> Result<Metadata, FileError> {
         let _access = self.access()?;

@@ -13,7 +13,7 @@ use url::Url;
 use crate::Error;
 use crate::copy::{CopyDirectory, file_failed};
 use crate::fetch::{Depth, STEP_LIMIT, Update};
-use crate::program::{self, Git};
+use crate::program::{self, Credential, Git};
 use crate::{Cache, Checkout};
 use mc_files::{FileError, Root};
 use mc_privileges::UnprivilegedUser;
@@ -43,6 +43,15 @@ pub(crate) struct Source<'a> {
     pub requested_ref: &'a str,
     /// Settings that are passed to git.
     pub settings: Vec<String>,
+    /// Credential for the URL.
+    pub credential: Option<&'a Credential>,
+}
+
+impl<'a> Source<'a> {
+    /// Returns the default branch of a repository, without a credential.
+    pub fn new(url: &'a Url) -> Self {
+        Self { url, clone: None, requested_ref: "", settings: Vec::new(), credential: None }
+    }
 }
 
 /// Updates the copy of a repository to the requested ref, and returns the directory `below` in it.
@@ -53,12 +62,13 @@ pub(crate) async fn checkout(
     cache: Cache<'_>,
     cancel: &CancellationToken,
 ) -> Result<Checkout, Error> {
-    let Source { url, clone, requested_ref, settings } = source;
+    let Source { url, clone, requested_ref, settings, credential } = source;
     create_cache(cache.directory)?;
     let path = copy(url, cache.directory);
     let lock = lock(&path.with_extension("lock"), cancel).await?;
     let copy = CopyDirectory::create(&path, program::user_of(url))?;
     let git = Git::in_copy(&copy).with_remote(clone.unwrap_or(url), settings);
+    let git = git.with_credential(credential.cloned());
     // The copy belongs to the user for its URL, wherever it is fetched from.
     let git = git.with_user(copy.user());
     let git = git.with_max_file_bytes(cache.limits.bytes);

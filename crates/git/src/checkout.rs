@@ -12,7 +12,7 @@ use crate::cache::{self, Lock, Source};
 use crate::clone::GIT_DIRECTORY;
 use crate::history::HistoryOrigin;
 use crate::location::invalid;
-use crate::program::Git;
+use crate::program::{Credential, Git};
 use crate::refs::check_ref;
 use crate::{Error, Limits, Location, NetworkAccess, Origin, local, network_policy};
 
@@ -26,6 +26,21 @@ pub struct Cache<'a> {
     pub directory: &'a Path,
     /// Limits of each copy.
     pub limits: Limits,
+}
+
+/// A tree to make available.
+#[derive(Debug, Clone, Copy)]
+pub struct CheckoutRequest<'a> {
+    /// The repository or directory.
+    pub origin: &'a Origin,
+    /// Branch, tag or commit. Empty for the default branch, or for the files of a directory.
+    pub requested_ref: &'a str,
+    /// Restricts the hosts, and whether a directory may be read.
+    pub access: NetworkAccess<'a>,
+    /// Credential for an https URL.
+    pub credential: Option<&'a Credential>,
+    /// Directory of the copy.
+    pub cache: Cache<'a>,
 }
 
 /// Tree that is ready to be walked. It locks its copy in the cache until it is dropped.
@@ -42,30 +57,24 @@ pub struct Checkout {
 }
 
 /// Makes a tree available. A directory without a ref is read in place; any other origin, including
-/// a bare repository, is copied by git into `cache`.
+/// a bare repository, is copied by git into the cache.
 ///
-/// Work trees and repositories of users are never changed. `access` restricts the hosts, and
-/// whether a directory may be read; a location in one of the `protected` directories is rejected.
+/// Work trees and repositories of users are never changed. A location in one of the `protected`
+/// directories is rejected.
 pub async fn checkout(
-    origin: &Origin,
-    requested_ref: &str,
-    access: NetworkAccess<'_>,
+    request: CheckoutRequest<'_>,
     protected: &ProtectedDirectories,
-    cache: Cache<'_>,
     cancel: &CancellationToken,
 ) -> Result<Checkout, Error> {
+    let CheckoutRequest { origin, requested_ref, access, credential, cache } = request;
     let protected = check_access(origin, requested_ref, access, protected, cancel).await?;
     match &origin.location {
         Location::Url(url) => {
             let settings = network_policy::settings(url, access).await?;
-            let source = Source { url, clone: None, requested_ref, settings: settings.clone() };
+            let source = Source { settings: settings.clone(), credential, ..Source::new(url) };
+            let source = Source { requested_ref, ..source };
             let mut checkout = cache::checkout(source, "", cache, cancel).await?;
-            checkout.history = Some(HistoryOrigin::Remote {
-                url: url.clone(),
-                requested_ref: requested_ref.to_owned(),
-                settings,
-                copy: cache::copy(url, cache.directory).with_extension("history"),
-            });
+            checkout.history = Some(request.remote_history(url, settings));
             Ok(checkout)
         }
         Location::Directory(directory) => {
@@ -74,32 +83,38 @@ pub async fn checkout(
     }
 }
 
-/// Makes the tree of a commit available from a clone of its repository on this disk
-/// ([`crate::clone`]): the copy in `cache` is updated from the clone, and no host is asked. The
+/// Makes the tree of the requested commit available from a clone of its repository on this disk
+/// ([`crate::clone`]): the copy in the cache is updated from the clone, and no host is asked. The
 /// history is still that of the host. `None` if the origin is a directory, which is no slower to
 /// read than a clone of it.
 pub async fn checkout_from_clone(
-    origin: &Origin,
+    request: CheckoutRequest<'_>,
     clone: &Path,
-    commit: &str,
-    access: NetworkAccess<'_>,
-    cache: Cache<'_>,
     cancel: &CancellationToken,
 ) -> Result<Option<Checkout>, Error> {
-    check_ref(commit)?;
+    let CheckoutRequest { origin, requested_ref, access, cache, .. } = request;
+    check_ref(requested_ref)?;
     let Location::Url(url) = &origin.location else { return Ok(None) };
     let of_clone = Url::from_file_path(clone.join(GIT_DIRECTORY))
         .map_err(|()| invalid("the path of the clone cannot be written as a URL"))?;
-    let source =
-        Source { url, clone: Some(&of_clone), requested_ref: commit, settings: Vec::new() };
+    let source = Source { clone: Some(&of_clone), requested_ref, ..Source::new(url) };
     let mut checkout = cache::checkout(source, "", cache, cancel).await?;
-    checkout.history = Some(HistoryOrigin::Remote {
-        url: url.clone(),
-        requested_ref: commit.to_owned(),
-        settings: network_policy::settings(url, access).await?,
-        copy: cache::copy(url, cache.directory).with_extension("history"),
-    });
+    let settings = network_policy::settings(url, access).await?;
+    checkout.history = Some(request.remote_history(url, settings));
     Ok(Some(checkout))
+}
+
+impl CheckoutRequest<'_> {
+    /// Returns the history on the host.
+    fn remote_history(&self, url: &Url, settings: Vec<String>) -> HistoryOrigin {
+        HistoryOrigin::Remote {
+            url: url.clone(),
+            requested_ref: self.requested_ref.to_owned(),
+            settings,
+            credential: self.credential.cloned(),
+            copy: cache::copy(url, self.cache.directory).with_extension("history"),
+        }
+    }
 }
 
 /// Checks that an origin may be read at a ref, before anything of it is read. Returns the protected
@@ -142,8 +157,7 @@ async fn checkout_directory(
             Ok(Checkout { root: Arc::new(opened), source_ref, history, _lock: None })
         }
         CheckoutPlan::Fetched { repository, below } => {
-            let source =
-                Source { url: &repository, clone: None, requested_ref, settings: Vec::new() };
+            let source = Source { requested_ref, ..Source::new(&repository) };
             let mut checkout = cache::checkout(source, &below, cache, cancel).await?;
             // The copy has only one commit; the repository on this disk has all of them.
             let repository = repository.to_file_path().ok();

@@ -4,7 +4,7 @@
 //! directory in it by a symbolic link to another place, where the service would then write. So the
 //! service accesses its files by [`Root`], which follows no link.
 
-use std::fs::{self, DirBuilder};
+use std::fs::DirBuilder;
 use std::io::ErrorKind;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, lchown};
 use std::path::{Path, PathBuf};
@@ -92,7 +92,7 @@ impl CopyDirectory {
     /// Deletes the directory with its content.
     pub fn clear(&self) -> Result<(), Error> {
         let _raised = raise_privileges();
-        fs::remove_dir_all(&self.path).map_err(Error::io(&self.path))
+        mc_files::delete_tree(&self.path).map_err(Error::io(&self.path))
     }
 
     /// Returns whether the directory has a file or directory at this `/`-separated path.
@@ -123,7 +123,7 @@ pub(crate) fn file_failed(path: &Path, error: FileError) -> Error {
 
 #[cfg(test)]
 mod tests {
-    use std::fs::Permissions;
+    use std::fs::{self, Permissions};
     use std::os::unix::fs::{PermissionsExt as _, symlink};
 
     use rustix::io::Errno;

@@ -15,8 +15,8 @@ pub enum Error {
     Unreachable(String),
     /// The repository does not exist, or the service has no access to it. A retry does not help.
     #[error(
-        "{0}; check the location; a private repository needs its ssh URL and a key that the \
-        service may use"
+        "{0}; check the location. For a private repository, ask a maintainer for an integration \
+        with it, or an administrator of the service for its ssh URL"
     )]
     RepositoryNotFound(String),
     /// The host has no public address, and its private address is not allowed.
@@ -42,7 +42,10 @@ pub enum Error {
     #[error("\"{0}\" is not a valid ref; give the name of a branch or tag, or a commit")]
     InvalidRef(String),
     /// The requested branch, tag or commit is not in the repository.
-    #[error("the repository has no branch, tag or commit \"{0}\"")]
+    #[error(
+        "the repository has no branch, tag or commit \"{0}\"; check the name, or leave out `ref` \
+        for the default branch"
+    )]
     UnknownRef(String),
     /// The `git` program could not be run.
     #[error(
@@ -59,8 +62,8 @@ pub enum Error {
     /// Another git has locked a file of the repository, or moved a ref meanwhile.
     #[error("another git works on the repository ({0}); try again when it has ended")]
     Locked(String),
-    /// Git rejects an operation on a work tree.
-    #[error("{0}; check the arguments")]
+    /// An operation on a work tree is rejected. The text has the next step.
+    #[error("{0}")]
     Rejected(String),
     /// The service is root, and can't run or end a program, or own a file, as another user.
     #[error(
@@ -90,7 +93,10 @@ pub enum Error {
         closed: String,
     },
     /// `git` did not finish in time.
-    #[error("git did not finish within {0} s")]
+    #[error(
+        "git did not finish within {0} s; try again, with less at once if you can. An operator may \
+        raise ingest.history.max_seconds, or workspaces.fetch_timeout_seconds for a workspace"
+    )]
     Timeout(u64),
     /// A commit has too many files, or the repository or the commit's files are too large.
     #[error(
@@ -105,7 +111,8 @@ pub enum Error {
     },
     /// The history of a repository is larger than the service may fetch.
     #[error(
-        "the history has more than {0} bytes; raise ingest.history.max_megabytes to have it read"
+        "the history has more than {} MiB; raise ingest.history.max_megabytes to have it read",
+        .0 >> 20
     )]
     HistoryTooLarge(u64),
     /// The caller cancelled the run.

@@ -10,7 +10,7 @@ use url::Url;
 use crate::Error;
 use crate::copy::CopyDirectory;
 use crate::fetch;
-use crate::program::{self, Git};
+use crate::program::{self, Credential, Git};
 use crate::size::Objects;
 
 /// Message of git if the server cannot omit the contents of files.
@@ -70,6 +70,8 @@ pub enum HistoryOrigin {
         requested_ref: String,
         /// Settings that restrict the hosts that git may reach.
         settings: Vec<String>,
+        /// Credential for the URL.
+        credential: Option<Credential>,
         /// Directory of the history: a bare repository in the cache.
         copy: PathBuf,
     },
@@ -110,9 +112,12 @@ impl Commits {
             HistoryOrigin::Local { repository, below } => {
                 (Git::in_place(repository)?, below.clone(), None)
             }
-            HistoryOrigin::Remote { url, requested_ref, settings, copy } => {
+            HistoryOrigin::Remote { url, requested_ref, settings, credential, copy } => {
                 let copy = CopyDirectory::create(copy, program::user_of(url))?;
-                let fetch = Fetch { url, requested_ref, settings, copy: &copy, limits, deadline };
+                let git = Git::in_copy(&copy).with_remote(url, settings.clone());
+                let git = git.with_credential(credential.clone());
+                let git = git.with_max_file_bytes(limits.bytes);
+                let fetch = Fetch { git, requested_ref, copy: &copy, limits, deadline };
                 let fetched = fetch.run(sha, cancel).await;
                 if let Err(Error::Timeout(_)) = fetched
                     && copy.path().exists()
@@ -235,9 +240,8 @@ fn if_successful(output: Result<String, Error>) -> Result<Option<String>, Error>
 }
 
 struct Fetch<'a> {
-    url: &'a Url,
+    git: Git,
     requested_ref: &'a str,
-    settings: &'a [String],
     copy: &'a CopyDirectory,
     limits: HistoryLimits,
     deadline: Instant,
@@ -246,8 +250,7 @@ struct Fetch<'a> {
 impl Fetch<'_> {
     /// Fetches the history of `sha` into the copy. The lock of the checkout protects the copy.
     async fn run(&self, sha: &str, cancel: &CancellationToken) -> Result<(), Error> {
-        let git = Git::in_copy(self.copy).with_remote(self.url, self.settings.to_vec());
-        let git = git.with_max_file_bytes(self.limits.bytes);
+        let git = &self.git;
         git.check_version(remaining(self.deadline), cancel).await?;
         if !self.copy.contains("HEAD") {
             let init = ["init", "--quiet", "--bare", "--template="];
@@ -257,12 +260,12 @@ impl Fetch<'_> {
         if self.has(sha, cancel).await? {
             return Ok(());
         }
-        match self.fetch(&git, sha, cancel).await {
+        match self.fetch(sha, cancel).await {
             Ok(()) => {}
             // Some servers do not serve a commit by its name. Newer commits are not read.
             Err(Error::Unreachable(_) | Error::RepositoryNotFound(_)) => {
                 let name = if self.requested_ref.is_empty() { "HEAD" } else { self.requested_ref };
-                self.fetch(&git, name, cancel).await?;
+                self.fetch(name, cancel).await?;
             }
             Err(error) => return Err(error),
         }
@@ -280,7 +283,8 @@ impl Fetch<'_> {
         Ok(if_successful(output)?.is_some())
     }
 
-    async fn fetch(&self, git: &Git, name: &str, cancel: &CancellationToken) -> Result<(), Error> {
+    async fn fetch(&self, name: &str, cancel: &CancellationToken) -> Result<(), Error> {
+        let git = &self.git;
         let depth = format!("--depth={}", self.limits.commits);
         let refspec = format!("+{name}:{NEWEST_REF}");
         let options = "fetch --quiet --force --filter=blob:none --no-tags --no-write-fetch-head";

@@ -18,7 +18,7 @@ mod remote_ref;
 mod size;
 mod work_tree;
 
-pub use checkout::{Cache, Checkout, checkout, checkout_from_clone};
+pub use checkout::{Cache, Checkout, CheckoutRequest, checkout, checkout_from_clone};
 pub use clone::{CloneRequest, Cloned, clone};
 pub use commit_file::{CommittedFile, commit_file};
 pub use error::Error;

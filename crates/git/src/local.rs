@@ -21,6 +21,8 @@ use crate::{Error, Location};
 
 /// Maximum number of directories of objects of a repository, borrowed ones included.
 const MAX_OBJECT_DIRECTORIES: usize = 64;
+/// Maximum number of files in git's own directory, which are searched for links.
+const MAX_GIT_FILES: usize = 500_000;
 /// Maximum size of a file that lists such directories, in bytes.
 const MAX_LIST_BYTES: u64 = 1 << 20;
 
@@ -41,6 +43,9 @@ pub(crate) async fn check(
                 for own in found.lines().map(|own| directory.join(own)) {
                     protected.check_inside(&own)?;
                     check_alternates(&own.join("objects"), git.user(), protected)?;
+                    if git.user().is_none() {
+                        check_links(&own, protected)?;
+                    }
                 }
             }
             // No repository.
@@ -58,6 +63,31 @@ fn directories(location: &Location) -> Result<Vec<PathBuf>, Error> {
         Location::Directory(_) => Ok(vec![path]),
         Location::Url(_) => Ok(paths_of_repository(&path).into()),
     }
+}
+
+/// Rejects a repository if a link in its own directory leads into a protected one. Git follows
+/// links to objects and refs, with the rights of the service if no other user runs it.
+fn check_links(own: &Path, protected: &Snapshot) -> Result<(), Error> {
+    let mut directories = vec![own.to_owned()];
+    let mut count = 0_usize;
+    while let Some(directory) = directories.pop() {
+        for entry in std::fs::read_dir(&directory).into_iter().flatten().flatten() {
+            count += 1;
+            let Ok(kind) = entry.file_type() else { continue };
+            if kind.is_symlink() {
+                protected.check_inside(&entry.path())?;
+            } else if kind.is_dir() {
+                directories.push(entry.path());
+            }
+        }
+        if count > MAX_GIT_FILES {
+            return Err(Error::InvalidLocation(format!(
+                "{} has more than {MAX_GIT_FILES} files, too many to check; run `git gc` there",
+                own.display()
+            )));
+        }
+    }
+    Ok(())
 }
 
 fn check_alternates(

@@ -167,7 +167,9 @@ async fn checkout_anywhere(
     cancel: &CancellationToken,
 ) -> Result<Checkout, Error> {
     let (access, protected) = (NetworkAccess::Anywhere, ProtectedDirectories::default());
-    checkout(origin, requested_ref, access, &protected, in_directory(cache), cancel).await
+    let cache = in_directory(cache);
+    let request = CheckoutRequest { origin, requested_ref, access, credential: None, cache };
+    checkout(request, &protected, cancel).await
 }
 
 fn text(bytes: Vec<u8>) -> String {
@@ -420,7 +422,7 @@ fn local_settings() -> Vec<String> {
 /// Updates the copy of a URL.
 async fn update_copy(url: &Url, cache: &Path) -> Result<Checkout, Error> {
     let cache = in_directory(cache);
-    let source = cache::Source { url, clone: None, requested_ref: "", settings: local_settings() };
+    let source = cache::Source { settings: local_settings(), ..cache::Source::new(url) };
     cache::checkout(source, "", cache, &CancellationToken::new()).await
 }
 
@@ -682,8 +684,9 @@ async fn public_access_reads_no_directory() {
         let read = state(&origin, requested_ref, public, &protected, &cancel).await;
         let is_rejected = |error: &Error| error.to_string().contains("https");
         assert!(read.as_ref().is_err_and(is_rejected), "{read:?}");
-        let cache = in_directory(cache.path());
-        let read = checkout(&origin, requested_ref, public, &protected, cache, &cancel).await;
+        let (access, origin, cache) = (public, &origin, in_directory(cache.path()));
+        let request = CheckoutRequest { origin, requested_ref, access, credential: None, cache };
+        let read = checkout(request, &protected, &cancel).await;
         assert!(read.as_ref().is_err_and(is_rejected), "{:?}", read.err());
     }
 }

@@ -14,8 +14,9 @@ mod stash;
 mod trial;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use mc_files::{ProtectedDirectories, Root, is_name_of_git};
+use mc_files::{ProtectedDirectories, Root, Snapshot, is_name_of_git};
 use mc_privileges::{UnprivilegedUser, is_root};
 use tokio_util::sync::CancellationToken;
 
@@ -39,8 +40,9 @@ const MAX_FILE_BYTES: u64 = 2 << 30;
 pub struct WorkTree {
     git: Git,
     path: PathBuf,
-    /// Whether the tree is the service's own, where every file belongs to one user.
-    is_of_clone: bool,
+    /// The protected directories, for a checkout of this machine; `None` for the tree of a clone,
+    /// where every file belongs to one user.
+    protected: Option<Arc<Snapshot>>,
 }
 
 impl WorkTree {
@@ -48,7 +50,7 @@ impl WorkTree {
     pub(crate) fn beside(directory: &Path, user: Option<UnprivilegedUser>) -> Self {
         let path = directory.join(TREE);
         let git = Git::as_user(&path, user).with_git_directory(directory.join(GIT_DIRECTORY));
-        Self { git: git.with_max_file_bytes(MAX_FILE_BYTES), path, is_of_clone: true }
+        Self { git: git.with_max_file_bytes(MAX_FILE_BYTES), path, protected: None }
     }
 
     /// Opens the work tree of an earlier [`crate::clone`] in `directory`.
@@ -93,7 +95,7 @@ impl WorkTree {
         }
         let overrides = overrides::of(&git, cancel).await?;
         let git = git.with_overrides(overrides);
-        Ok(Self { git, path: checkout.to_owned(), is_of_clone: false })
+        Ok(Self { git, path: checkout.to_owned(), protected: Some(Arc::new(protected)) })
     }
 
     /// Returns the top directory of the tree.
@@ -108,13 +110,16 @@ impl WorkTree {
 
     /// Returns whether it is the tree of a clone, in which git's own directory is not.
     pub fn is_of_clone(&self) -> bool {
-        self.is_of_clone
+        self.protected.is_none()
     }
 
     /// Opens the tree, to list, read and write files.
     pub fn root(&self) -> Result<Root, Error> {
-        if !self.is_of_clone {
-            return Ok(Root::open(&self.path)?);
+        if let Some(protected) = &self.protected {
+            let root = Root::open(&self.path)?;
+            // A link may have taken its place since it was checked.
+            protected.check_open(&root)?;
+            return Ok(root);
         }
         Root::open_owned(&self.path, self.user()).map_err(Error::io(&self.path))
     }
@@ -144,7 +149,9 @@ impl WorkTree {
 /// attempt could reach.
 fn rejected(error: Error) -> Error {
     match error {
-        Error::Unreachable(reason) | Error::RepositoryNotFound(reason) => Error::Rejected(reason),
+        Error::Unreachable(reason) | Error::RepositoryNotFound(reason) => {
+            Error::Rejected(format!("{reason}; check the arguments"))
+        }
         error => error,
     }
 }

@@ -17,7 +17,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use futures::future::BoxFuture;
 use mc_domain::{FileId, FindingAction, NodeId, ProjectId};
 use mc_files::{FileError, ProtectedDirectories, Root};
-use mc_git::{AllowedPrivateHost, Checkout, HistoryLimits, NetworkAccess};
+use mc_git::{
+    AllowedPrivateHost, Checkout, CheckoutRequest, Credential, HistoryLimits, NetworkAccess, Origin,
+};
 use mc_store::files::{self, KnownFile};
 use mc_store::ingest_runs::{self, Counts, IngestRun};
 use mc_store::repositories::{self, Repository};
@@ -55,6 +57,8 @@ pub struct Context {
     pub history: HistoryLimits,
     /// Clones of this node that a run is read from in place of the host; `None` if it has none.
     pub clones: Option<Clones>,
+    /// Finds the credentials of private repositories; `None` if there are none.
+    pub credentials: Option<Arc<dyn GitCredentials>>,
     /// Observer of changed files.
     pub observer: Arc<dyn FilesObserver>,
 }
@@ -66,6 +70,16 @@ pub struct Clones {
     pub node: NodeId,
     /// Directory of the clones.
     pub directory: PathBuf,
+}
+
+/// Finds the credentials of private repositories.
+pub trait GitCredentials: Send + Sync {
+    /// Returns the credential with which a project may fetch from this origin.
+    fn find<'a>(
+        &'a self,
+        project: ProjectId,
+        origin: &'a Origin,
+    ) -> BoxFuture<'a, Result<Option<Credential>, mc_store::Error>>;
 }
 
 /// Observer of files whose indexed text changed, which checks the citations of them again.
@@ -115,9 +129,13 @@ async fn index(
 ) -> Result<(), Error> {
     let repository = find_repository(&ctx.store, ingest).await?.ok_or(Error::RunTakenOver)?;
     let claim = Claim { store: &ctx.store, repository: repository.id, run: ingest.id, worker };
-    let checkout = checkout(ctx, &repository, ingest, stop).await?;
+    // The future of a git call is large.
+    let checkout = Box::pin(checkout(ctx, &repository, ingest, stop)).await?;
     let task = Arc::new(IndexTask::new(ctx, &repository, &checkout, stop).await?);
     tracker.begin(&task);
+    let mut tx = claim.begin().await?;
+    repositories::mark_partial(&mut tx, repository.id).await?;
+    tx.commit().await?;
 
     let mut stored = history::Stored::load(&ctx.store, &repository).await?;
     let writer = Writer::new(claim, &repository, &checkout.source_ref, tracker);
@@ -178,9 +196,20 @@ async fn checkout(
     } else {
         NetworkAccess::Public(&ctx.inside)
     };
-    let cache = mc_git::Cache { directory: &ctx.cache, limits: ctx.repository };
+    let found = match &ctx.credentials {
+        Some(credentials) => credentials.find(repository.project_id, &origin).await?,
+        None => None,
+    };
+    let request = CheckoutRequest {
+        origin: &origin,
+        requested_ref: &ingest.requested_ref,
+        access,
+        credential: found.as_ref(),
+        cache: mc_git::Cache { directory: &ctx.cache, limits: ctx.repository },
+    };
     if let Some((clone, commit)) = clone_of(ctx, ingest).await? {
-        match mc_git::checkout_from_clone(&origin, &clone, &commit, access, cache, stop).await {
+        let request = CheckoutRequest { requested_ref: &commit, ..request };
+        match mc_git::checkout_from_clone(request, &clone, stop).await {
             Ok(Some(checkout)) => return Ok(checkout),
             Ok(None) => {}
             Err(mc_git::Error::Cancelled) => return Err(Error::Cancelled),
@@ -188,8 +217,7 @@ async fn checkout(
             Err(error) => tracing::info!(%error, "a clone can't be read; the host is asked"),
         }
     }
-    let requested_ref = &ingest.requested_ref;
-    Ok(mc_git::checkout(&origin, requested_ref, access, &ctx.protected, cache, stop).await?)
+    Ok(mc_git::checkout(request, &ctx.protected, stop).await?)
 }
 
 /// Returns the directory of the clone that requested a run, if it is on this node, and its commit.

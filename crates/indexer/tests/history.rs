@@ -156,6 +156,7 @@ impl Fixture {
             cut: chunker::Limits::default(),
             history: self.limits,
             clones: None,
+            credentials: None,
             observer: Arc::clone(&self.observer) as Arc<dyn FilesObserver>,
         };
         let outcome = run::execute(&context, run.id, &CancellationToken::new()).await;

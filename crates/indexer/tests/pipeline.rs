@@ -95,6 +95,7 @@ impl Fixture {
             cut: chunker::Limits::default(),
             history: mc_git::HistoryLimits::default(),
             clones: None,
+            credentials: None,
             observer: Arc::clone(&self.observer) as Arc<dyn FilesObserver>,
         }
     }

@@ -4,6 +4,7 @@ pub mod connectors;
 pub mod deliveries;
 pub mod documents;
 mod error;
+pub mod git_credentials;
 pub mod index_runs;
 pub mod integrations;
 pub mod issue_reference;

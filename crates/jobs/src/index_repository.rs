@@ -10,6 +10,7 @@ use mc_files::ProtectedDirectories;
 use mc_git::AllowedPrivateHost;
 use mc_indexer::run::{self, RunOutcome};
 use mc_indexer::{chunker, index, walk};
+use mc_integrations::git_credentials::ConnectorCredentials;
 use mc_store::{Store, ingest_runs};
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
@@ -50,8 +51,12 @@ pub struct IndexContext {
 }
 
 impl IndexContext {
-    pub(crate) fn new(settings: IndexSettings, store: Store, stop: CancellationToken) -> Self {
-        Self { index: Arc::new(settings.into_context(store)), stop }
+    pub(crate) fn new(
+        settings: IndexSettings,
+        context: &JobContext,
+        stop: CancellationToken,
+    ) -> Self {
+        Self { index: Arc::new(settings.into_context(context)), stop }
     }
 }
 
@@ -75,8 +80,11 @@ pub struct IndexSettings {
 }
 
 impl IndexSettings {
-    fn into_context(self, store: Store) -> index::Context {
+    fn into_context(self, JobContext { store, sync, .. }: &JobContext) -> index::Context {
+        let store = store.clone();
+        let credentials = ConnectorCredentials::new(store.clone(), Arc::clone(&sync.connectors));
         index::Context {
+            credentials: Some(Arc::new(credentials)),
             observer: Arc::new(CitationChecker(store.clone())),
             store,
             cache: self.cache_dir,

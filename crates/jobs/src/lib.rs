@@ -116,7 +116,7 @@ pub fn indexing(
     settings: IndexSettings,
     stop: &CancellationToken,
 ) -> WorkerPool {
-    let index = IndexContext::new(settings, context.store.clone(), stop.clone());
+    let index = IndexContext::new(settings, context, stop.clone());
     workers
         .register::<IndexRepository>(index)
         .register::<RescueIndexRuns>(context.clone())

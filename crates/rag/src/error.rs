@@ -13,9 +13,8 @@ pub enum Error {
          one with POST /ingest/git"
     )]
     UnknownRepository(String),
-    /// The project has no repository that is ready. The reason is that of the repository that was
-    /// indexed last.
-    #[error("no repository is ready to be searched: {0}")]
+    /// The project has no repository that was ever indexed. The reason is that of the first one.
+    #[error("no repository can be searched: {0}")]
     NoReadyRepository(NotReady),
     /// A cross-encoder was requested.
     #[error(

@@ -1,6 +1,9 @@
 //! A search of all ready repositories of several projects, each within its own project.
 
+use std::sync::Arc;
+
 use mc_contract::operations::rag::{RagOptions, RagSearchGlobalRequest, RagSearchResponse};
+use mc_store::searchable::{self, SearchableRepository};
 
 use crate::journal::Journal;
 use crate::pipeline::{Labels, RagContext, Run};
@@ -10,9 +13,9 @@ use crate::switches::Plan;
 use crate::union::sort;
 use crate::{Error, RagSettings};
 
-/// Label of a search without a repository that is ready.
+/// Label of a search of repositories that the caller has not fetched.
 const GLOBAL: &str = "global";
-/// Most repositories of a search: those that were indexed last.
+/// Maximum number of repositories of a search: those that were indexed last.
 const REPOSITORIES_MAX: usize = 50;
 /// BM25 score that counts half as much as the highest.
 const HALF_KEYWORD_SCORE: f32 = 8.0;
@@ -31,7 +34,7 @@ pub async fn search_global(
     let mut journal = Journal::default();
     let plan = Plan::resolve(settings, &options, &mut journal.warnings)?;
     let (mut scopes, not_ready) = ready(contexts, &mut journal).await?;
-    let labels = labels(request, &scopes);
+    let labels = labels(request, contexts, &scopes).await?;
     if scopes.is_empty() {
         let reason = Error::NoReadyRepository(not_ready).to_string();
         let run = Run::new(settings, plan, journal, scopes);
@@ -74,17 +77,43 @@ async fn ready<'a>(
     Ok((ready, NotReady::of_any(others.iter().map(|repository| &**repository))))
 }
 
-/// Returns the labels of a request, else those of the repository that was indexed last.
-fn labels(request: &RagSearchGlobalRequest, scopes: &[RepositoryScope<'_>]) -> Labels {
-    let latest = scopes.first().map(|scope| &scope.repository);
+/// Returns the labels of a request, else those of the repository that the caller fetched last.
+async fn labels(
+    request: &RagSearchGlobalRequest,
+    contexts: &[RagContext],
+    scopes: &[RepositoryScope<'_>],
+) -> Result<Labels, Error> {
     let owner = request.display_repo_owner.clone().map(String::from);
     let name = request.display_repo_name.clone().map(String::from);
+    let latest = match (&owner, &name) {
+        (Some(_), Some(_)) => None,
+        _ => last_fetched(contexts, scopes).await?,
+    };
+    let latest = latest.as_ref();
     let owner = owner.or_else(|| latest.map(|latest| latest.owner.clone()));
     let name = name.or_else(|| latest.map(|latest| latest.name.clone()));
-    Labels {
+    Ok(Labels {
         owner: owner.unwrap_or_else(|| GLOBAL.to_owned()),
         name: name.unwrap_or_else(|| GLOBAL.to_owned()),
+    })
+}
+
+/// Returns the one of the searched repositories that the caller fetched last.
+async fn last_fetched(
+    contexts: &[RagContext],
+    scopes: &[RepositoryScope<'_>],
+) -> Result<Option<Arc<SearchableRepository>>, Error> {
+    let mut all = Vec::new();
+    for context in contexts {
+        let fetched = searchable::last_fetched(&context.search.store, context.project).await?;
+        let searched = fetched.into_iter().find_map(|(id, at)| {
+            let scope = scopes.iter().find(|scope| scope.repository.id == id)?;
+            Some((at, &scope.repository))
+        });
+        all.extend(searched);
     }
+    let latest = all.into_iter().max_by_key(|(at, _)| *at);
+    Ok(latest.map(|(_, repository)| Arc::clone(repository)))
 }
 
 /// Merges the lists of several projects.

@@ -1,7 +1,7 @@
 //! Heuristic rerank: factors for span, path, origin and symbol, on top of the score of the search.
 //!
 //! The search has ranked the same words already, so that a name decides only between passages of
-//! nearly equal score. docs/rag.md has the alternatives that were tried.
+//! nearly equal score. docs/retrieval.md has the alternatives that were tried.
 
 use std::collections::{HashMap, HashSet};
 

@@ -142,7 +142,7 @@ fn searches(
     let numbered = || queries.iter().enumerate();
     // A search over code alone knows the history of commits.
     let code = numbered().map(|query| search(query, MatchKind::Code));
-    let documents = numbered().take(usize::from(limits.has_documents));
+    let documents = numbered().filter(|(_, query)| limits.has_documents && query.origin.is_whole());
     let documents = documents.map(|query| search(query, MatchKind::Doc));
     code.chain(documents).collect()
 }

@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use mc_contract::text::RepositoryPart;
+use mc_domain::RepositoryId;
 use mc_store::searchable::{self, Readiness, SearchableRepository};
 
 use crate::{Error, RagContext};
@@ -20,11 +21,12 @@ pub(crate) struct RepositoryScope<'a> {
 
 /// Why a repository is not ready to be searched, and what to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct NotReady(Readiness);
+pub struct NotReady(Option<Readiness>);
 
-/// Finds the repository with this owner and name. Without one of both, the repository that the
-/// caller fetched last, or else the one that was indexed last, of those that are ready and have the
-/// other.
+/// Finds the repository with this owner and name. Without one of both, that of those with the other
+/// which the caller fetched last, or else which was indexed last. One that is ready comes before
+/// others. If a repository is not ready, or another one is chosen for that reason, `warnings` says
+/// why.
 pub(crate) async fn find<'a>(
     context: &'a RagContext,
     owner: Option<&RepositoryPart>,
@@ -38,25 +40,48 @@ pub(crate) async fn find<'a>(
         };
         has(owner, &scope.repository.owner) && has(name, &scope.repository.name)
     };
-    let meant: Vec<_> = all.iter().filter(is_meant).collect();
-    let (Some(owner), Some(name)) = (owner, name) else {
+    let mut meant: Vec<_> = all.iter().filter(is_meant).collect();
+    let chosen = if let (Some(owner), Some(name)) = (owner, name) {
+        let unknown = || format!("{}/{}", owner.as_str(), name.as_str());
+        meant.first().ok_or_else(|| Error::UnknownRepository(unknown()))?
+    } else {
         let own = searchable::last_fetched(&context.search.store, context.project).await?;
-        let ready: Vec<_> = meant.iter().filter(|scope| scope.repository.is_ready()).collect();
-        let fetched = |id| ready.iter().find(|scope| scope.repository.id == id);
-        let ready = own.into_iter().find_map(fetched).or(ready.first());
-        let ready = ready.map(|scope| RepositoryScope::clone(scope));
-        return ready.ok_or_else(|| {
-            Error::NoReadyRepository(NotReady::of_any(meant.iter().map(|scope| &*scope.repository)))
-        });
+        let own: Vec<_> = own.into_iter().map(|(repository, _)| repository).collect();
+        let place = |id| own.iter().position(|own| *own == id).unwrap_or(usize::MAX);
+        meant.sort_by_key(|scope| place(scope.repository.id));
+        let ready = meant.iter().find(|scope| scope.repository.is_ready());
+        let indexed = || meant.iter().find(|scope| scope.repository.indexed_at.is_some());
+        let Some(chosen) = ready.or_else(indexed) else {
+            let repositories = meant.iter().map(|scope| &*scope.repository);
+            return Err(Error::NoReadyRepository(NotReady::of_any(repositories)));
+        };
+        warn_of_other(meant[0], chosen, &own, warnings);
+        chosen
     };
-    let Some(scope) = meant.first() else {
-        return Err(Error::UnknownRepository(format!("{}/{}", owner.as_str(), name.as_str())));
-    };
-    if let Some(reason) = NotReady::of(&scope.repository) {
-        let namespace = &scope.repository.namespace;
+    if let Some(reason) = NotReady::of(&chosen.repository) {
+        let namespace = &chosen.repository.namespace;
         warnings.push(format!("some matches of {namespace} may be missing: {reason}"));
     }
-    Ok((*scope).clone())
+    Ok((*chosen).clone())
+}
+
+/// Warns that the repository which the caller fetched last is not searched.
+fn warn_of_other(
+    first: &RepositoryScope<'_>,
+    chosen: &RepositoryScope<'_>,
+    own: &[RepositoryId],
+    warnings: &mut Vec<String>,
+) {
+    let (first, chosen) = (&first.repository, &chosen.repository);
+    if first.id != chosen.id
+        && own.contains(&first.id)
+        && let Some(reason) = NotReady::of(first)
+    {
+        warnings.push(format!(
+            "{} was searched, and not {}, which you fetched last: {reason}",
+            chosen.namespace, first.namespace
+        ));
+    }
 }
 
 /// Returns the repositories of a project, the one that was indexed last first.
@@ -106,29 +131,40 @@ pub(crate) async fn is_mixed(scopes: &[RepositoryScope<'_>]) -> Result<bool, Err
 impl NotReady {
     /// Returns why a repository is not ready; `None` if it is.
     pub(crate) fn of(repository: &SearchableRepository) -> Option<Self> {
-        (!repository.is_ready()).then_some(Self(repository.readiness))
+        (!repository.is_ready()).then_some(Self(Some(repository.readiness)))
     }
 
-    /// Returns why none of these repositories is ready: the reason of the first one.
+    /// Returns why none of these repositories is ready: the reason of the first one, or that there
+    /// is none.
     pub(crate) fn of_any<'a>(
         mut repositories: impl Iterator<Item = &'a SearchableRepository>,
     ) -> Self {
-        repositories.find_map(Self::of).unwrap_or(Self(Readiness::NeverIndexed))
+        repositories.find_map(Self::of).unwrap_or(Self(None))
     }
 }
 
 impl fmt::Display for NotReady {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self.0 {
-            Readiness::Ready => "ready",
-            Readiness::NeverIndexed => "it was never indexed; index it with POST /ingest/git",
-            Readiness::RunIsOpen => "an index run is open; wait until it has ended",
-            Readiness::RunFailed => {
-                "the last index run failed; index it again with POST /ingest/git"
+            None => {
+                "there is none; fetch one with github_repository_fetch, or index one with POST \
+                 /ingest/git"
             }
-            Readiness::FilesFailed => {
-                "the last index run could not read or store some files; see its `file_errors`, and \
-                 index it again with POST /ingest/git"
+            Some(Readiness::Ready) => "ready",
+            Some(Readiness::NeverIndexed) => {
+                "it was never indexed; fetch it with github_repository_fetch, or index it with \
+                 POST /ingest/git"
+            }
+            Some(Readiness::RunIsOpen) => {
+                "an index run is open; wait until it has ended (repo_rag_index_status)"
+            }
+            Some(Readiness::RunFailed) => {
+                "the last index run failed; see its error (repo_rag_index_status), then fetch the \
+                 repository with github_repository_fetch, or index it with POST /ingest/git"
+            }
+            Some(Readiness::FilesFailed) => {
+                "the last index run could not read or store some files; see its `file_errors` \
+                 (repo_rag_index_status), and index it again"
             }
         })
     }

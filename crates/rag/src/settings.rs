@@ -15,7 +15,7 @@ use crate::switches::SwitchLayer;
 pub struct RagSettings {
     /// Profile of a request that names none.
     pub default_profile: String,
-    /// Most tokens of a context, 128 to 4,000; a request may only lower it.
+    /// Maximum number of tokens of a context, 128 to 4,000; a request may only lower it.
     pub max_context_tokens: i64,
     /// Milliseconds of the searches of all repositories together, without the calls of models.
     pub time_budget_ms: u64,
@@ -48,7 +48,7 @@ impl Default for RagSettings {
 #[error("`rag.{field}`: {rule}")]
 pub struct InvalidSettings {
     /// The setting.
-    pub field: &'static str,
+    pub field: String,
     /// The rule, and what to do.
     pub rule: String,
 }
@@ -56,7 +56,8 @@ pub struct InvalidSettings {
 impl RagSettings {
     /// Checks the rules; to be called once, when the service starts.
     pub fn check(&self) -> Result<(), InvalidSettings> {
-        let invalid = |field, rule: String| Err(InvalidSettings { field, rule });
+        let invalid =
+            |field: &str, rule: String| Err(InvalidSettings { field: field.to_owned(), rule });
         if self.profile(&self.default_profile).is_none() {
             let names: Vec<_> = self.profile_names().collect();
             let rule = format!("there is no such profile; use one of: {}", names.join(", "));
@@ -64,21 +65,28 @@ impl RagSettings {
         }
         let range = CONTEXT_TOKENS_MIN..=CONTEXT_TOKENS_MAX;
         if !range.contains(&self.max_context_tokens) {
-            let rule = format!("set {} to {}", range.start(), range.end());
+            let (value, min, max) = (self.max_context_tokens, range.start(), range.end());
+            let rule = format!("{value} is out of range; set {min} to {max}");
             return invalid("max_context_tokens", rule);
         }
         if self.time_budget_ms == 0 {
             return invalid("time_budget_ms", "set at least 1 millisecond".to_owned());
         }
-        let mut layers = self.profiles.values().chain([&self.defaults]);
-        let is_on =
-            |layer: &SwitchLayer| layer.modules.get(&RagModule::CrossEncoder) == Some(&true);
+        let profiles = self.profiles.iter();
+        let profiles = profiles.map(|(name, layer)| (format!("profiles.{name}.modules"), layer));
+        let mut layers = profiles.chain([("defaults.modules".to_owned(), &self.defaults)]);
+        let is_on = |(_, layer): &(String, &SwitchLayer)| {
+            layer.modules.get(&RagModule::CrossEncoder) == Some(&true)
+        };
         match &self.cross_encoder {
-            None if layers.any(is_on) => {
-                let rule = "post.cross-encoder needs `rag.cross_encoder`";
-                invalid("modules", rule.to_owned())
-            }
-            None => Ok(()),
+            None => match layers.find(is_on) {
+                Some((field, _)) => {
+                    let rule = "post.cross-encoder needs `rag.cross_encoder`; set that, or leave \
+                                the module out";
+                    invalid(&field, rule.to_owned())
+                }
+                None => Ok(()),
+            },
             Some(settings) => match settings.check() {
                 Ok(_) => Ok(()),
                 Err(error) => invalid("cross_encoder", error.rule().to_owned()),
@@ -92,7 +100,7 @@ impl RagSettings {
     }
 
     /// Returns the names of all profiles.
-    fn profile_names(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn profile_names(&self) -> impl Iterator<Item = &str> {
         let own = self.profiles.keys().map(String::as_str);
         let is_own = |name: &&str| self.profiles.contains_key(*name);
         profiles::NAMES.iter().copied().filter(move |name| !is_own(name)).chain(own)
@@ -124,9 +132,9 @@ mod tests {
                 "max_context_tokens",
             ),
             (RagSettings { time_budget_ms: 0, ..RagSettings::default() }, "time_budget_ms"),
-            (RagSettings { defaults: cross_encoder, ..RagSettings::default() }, "modules"),
+            (RagSettings { defaults: cross_encoder, ..RagSettings::default() }, "defaults.modules"),
         ] {
-            assert_eq!(settings.check().map_err(|error| error.field), Err(field));
+            assert_eq!(settings.check().map_err(|error| error.field), Err(field.to_owned()));
         }
     }
 

@@ -109,8 +109,7 @@ impl Snippet {
             (None, Some(doc)) if doc.source == repository.namespace => {
                 let lines = doc.lines.unwrap_or((1, 1));
                 let hash = span_hash(&indexed.location, lines, &indexed.text);
-                let source_ref = repository.source_ref.clone();
-                (MatchKind::Doc, doc.trust, lines, None, hash, source_ref)
+                (MatchKind::Doc, doc.trust, lines, None, hash, doc.source_ref)
             }
             _ => return None,
         };

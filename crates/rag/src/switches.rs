@@ -28,7 +28,7 @@ pub struct SwitchLayer {
     pub top_k_per_query: Option<i64>,
     /// Most sub-queries, the original query included.
     pub max_queries: Option<i64>,
-    /// Most tokens of the context.
+    /// Maximum number of tokens of the context.
     pub max_context_tokens: Option<i64>,
     /// Code that is added to the best matches.
     pub neighbor_strategy: Option<NeighborStrategy>,
@@ -192,11 +192,11 @@ fn profile_name(
 ) -> String {
     let default = || settings.default_profile.clone();
     let Some(named) = request.profile else { return default() };
-    let name = named.as_str().to_lowercase();
-    if settings.profile(&name).is_some() {
-        return name;
+    let is_named = |name: &&str| name.to_lowercase() == named.as_str().to_lowercase();
+    if let Some(name) = settings.profile_names().find(is_named) {
+        return name.to_owned();
     }
-    let name = mask(&name).text;
+    let name = mask(named.as_str()).text;
     warnings.push(format!(
         "there is no profile {name:?}; {:?} is used",
         default(),

@@ -16,7 +16,7 @@ pub enum Error {
     /// Neither bubblewrap nor Docker can be used.
     #[error(
         "no command can be run, since there is no sandbox for it ({reasons}); install bubblewrap \
-         with `apt-get install bubblewrap`, then restart the service"
+         with `apt-get install bubblewrap`, then try again"
     )]
     NoRunner {
         /// The reason of each runner.

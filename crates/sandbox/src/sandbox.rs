@@ -10,7 +10,7 @@ use crate::bubblewrap::{Bubblewrap, Run, SYSTEM_DIRECTORIES};
 use crate::command::{Access, Command, Directory};
 use crate::docker::Docker;
 use crate::limits::Limits;
-use crate::outcome::{Outcome, OutputStream};
+use crate::outcome::{Outcome, OutputStream, Status};
 use crate::protected_paths::ProtectedPaths;
 use crate::settings::{RunnerChoice, Settings};
 
@@ -152,7 +152,10 @@ async fn detect_bubblewrap(settings: &Settings) -> Result<Bubblewrap, String> {
     let run = bubblewrap.run(trial, |_, _| {}, &CancellationToken::new()).await;
     match run {
         Ok(run) if run.outcome.is_success() => Ok(bubblewrap),
-        Ok(run) => Err(format!("a first command ended with {:?}", run.outcome.status)),
+        Ok(run) => Err(match run.outcome.status {
+            Status::Exited(code) => format!("a first command ended with the exit code {code}"),
+            Status::Signaled(signal) => format!("a first command was ended by signal {signal}"),
+        }),
         Err(Error::NotStarted(reason)) => Err(explain(&reason)),
         Err(error) => Err(error.to_string()),
     }

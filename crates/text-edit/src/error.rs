@@ -73,7 +73,7 @@ pub enum EditError {
     /// The edit touches a masked span, whose text the model does not know.
     #[error(
         "line {line} has masked text ({class}: {category}), which this edit would change; choose \
-         text that does not include it, or ask a person to edit it"
+         text that does not include it, or have the user edit it in a checkout"
     )]
     Masked {
         /// Line of the masked span, 1-based.
@@ -95,7 +95,7 @@ pub enum EditError {
     /// After the edit, masked text would be visible.
     #[error(
         "after this edit, the masked text in line {line} ({class}: {category}) would be visible; \
-         keep the name and the punctuation around it, or ask a person to edit it"
+         keep the name and the punctuation around it, or have the user edit it in a checkout"
     )]
     Unmasks {
         /// Line of the masked span in the edited text, 1-based.

@@ -8,8 +8,8 @@ use mc_memory::content_filter::run_blocking;
 use mc_store::{Store, navigations, nodes, workspaces};
 use tokio_util::sync::CancellationToken;
 
-use crate::fetch::{delete_directory, size};
-use crate::{ServiceError, Settings};
+use crate::fetch::size;
+use crate::{ServiceError, Settings, Workbench};
 
 /// How often the collector works.
 const INTERVAL: Duration = Duration::from_mins(1);
@@ -33,9 +33,9 @@ pub async fn keep_registered(
 }
 
 /// Collects once a minute until `stop`.
-pub async fn run(store: Store, settings: &Settings, stop: &CancellationToken) {
+pub async fn run(store: Store, workbench: &Workbench, stop: &CancellationToken) {
     loop {
-        if let Err(error) = collect(&store, settings).await {
+        if let Err(error) = collect(&store, workbench).await {
             tracing::warn!(
                 error = &error as &dyn std::error::Error,
                 "workspaces could not be collected"
@@ -49,7 +49,8 @@ pub async fn run(store: Store, settings: &Settings, stop: &CancellationToken) {
 
 /// Deletes expired workspaces, ended navigations, and the directories of deleted workspaces on this
 /// node. Stores the sizes of the others.
-pub async fn collect(store: &Store, settings: &Settings) -> Result<(), ServiceError> {
+pub async fn collect(store: &Store, workbench: &Workbench) -> Result<(), ServiceError> {
+    let settings = &workbench.settings;
     workspaces::fail_abandoned(store).await?;
     navigations::delete_idle(store, settings.max_idle).await?;
     let deleted = workspaces::delete_expired(store, settings.node).await?;
@@ -62,15 +63,12 @@ pub async fn collect(store: &Store, settings: &Settings) -> Result<(), ServiceEr
     let ids = run_blocking(move || list(&directory)).await;
     let existing = workspaces::exist(store, settings.node, &ids).await?;
     for id in ids {
-        let directory = settings.directory_of(id);
         if existing.contains(&id) {
-            let bytes = run_blocking(move || size(&directory)).await;
+            let (directory, limit) = (settings.directory_of(id), settings.limits.bytes);
+            let bytes = run_blocking(move || size(&directory, limit)).await;
             workspaces::set_size(store, id, bytes).await?;
-        } else {
-            let deleted = run_blocking(move || delete_directory(&directory)).await;
-            if let Err(error) = deleted {
-                tracing::warn!(workspace.id = %id, %error, "a directory could not be deleted");
-            }
+        } else if let Err(error) = workbench.delete_directory(id).await {
+            tracing::warn!(workspace.id = %id, %error, "a directory could not be deleted");
         }
     }
     Ok(())

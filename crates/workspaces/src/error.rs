@@ -81,7 +81,11 @@ pub enum Error {
         error: FileError,
     },
     /// A file is too large to be viewed or edited.
-    #[error("{} has more than {max} bytes; read parts of it in bash", display(.path))]
+    #[error(
+        "{} has more than {max} bytes; find lines of it with the subcommand grep of navigator, or \
+         read parts of it in bash",
+        display(.path)
+    )]
     FileTooLarge {
         /// Path from the root of the workspace.
         path: String,
@@ -115,14 +119,15 @@ pub enum Error {
     NothingToUndo(String),
     /// The caller may not change the workspace.
     #[error(
-        "the workspace is read-only, so the edit phase can't start; read files with navigator, or \
-         fetch the repository into a workspace of your own"
+        "the workspace is read-only, so the edit phase can't start; read files with navigator, \
+         fetch the repository into a workspace of your own, or have the directory registered again \
+         with `editable: true`"
     )]
     ReadOnlyWorkspace,
     /// Git's own directory is in the tree, which a command could change.
     #[error(
-        "no commands run in a checkout in place, since git's own directory is in its tree; create \
-         a workspace that is a clone of the repository"
+        "no commands run in a registered directory, since git's own directory is in its tree; call \
+         github_repository_fetch (POST /workspaces) for a workspace that is a clone"
     )]
     CommandsInPlace,
     /// The fields of a request don't fit its subcommand.

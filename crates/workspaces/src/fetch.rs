@@ -6,15 +6,14 @@ use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::path::Path;
 use std::sync::Arc;
 
-use mc_connectors::ConnectorRegistry;
-use mc_domain::{Classified as _, ErrorKind, ProjectId, WorkspaceId};
-use mc_files::Root;
-use mc_git::{CloneRequest, Credential, Depth, Location, NetworkAccess, Origin};
+use mc_domain::{Classified as _, ErrorKind, WorkspaceId};
+use mc_git::{CloneRequest, Depth, NetworkAccess};
+use mc_indexer::index::GitCredentials as _;
+use mc_integrations::git_credentials::ConnectorCredentials;
 use mc_memory::content_filter::run_blocking;
 use mc_privileges::{is_root, raise_privileges};
-use mc_store::repositories::Repository;
 use mc_store::workspaces::{self, Fetch, FetchTarget};
-use mc_store::{Store, ingest_runs, integrations};
+use mc_store::{Store, ingest_runs};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
@@ -27,8 +26,8 @@ pub struct FetchContext {
     pub store: Store,
     /// Settings of the node.
     pub settings: Arc<Settings>,
-    /// The connectors whose credentials open private repositories.
-    pub connectors: Arc<ConnectorRegistry>,
+    /// The credentials of private repositories.
+    pub credentials: ConnectorCredentials,
 }
 
 /// Outcome of [`execute`].
@@ -82,7 +81,7 @@ async fn fetch(
     target: &FetchTarget,
     stop: &CancellationToken,
 ) -> Result<(), ServiceError> {
-    let FetchContext { store, settings, .. } = ctx;
+    let FetchContext { store, settings, credentials } = ctx;
     let FetchTarget { repository, requested_ref, is_shallow } = target;
     let origin = mc_git::parse(&repository.location)?;
     let directory = settings.directory_of(id);
@@ -102,13 +101,14 @@ async fn fetch(
         depth: if *is_shallow { Depth::Shallow } else { Depth::Full },
         access,
         protected: &settings.protected,
-        credential: credential(ctx, repository, &origin).await?,
+        credential: credentials.find(repository.project_id, &origin).await?,
         limits: settings.limits,
         time: settings.fetch_timeout,
     };
     let cloned = mc_git::clone(&directory, request, stop).await?;
     let path = directory.clone();
-    let size_bytes = run_blocking(move || size(&path)).await;
+    let limit = settings.limits.bytes;
+    let size_bytes = run_blocking(move || size(&path, limit)).await;
     let mut tx = store.begin().await?;
     let run = ingest_runs::enqueue(&mut tx, repository, requested_ref).await?;
     let fetch =
@@ -119,39 +119,6 @@ async fn fetch(
         tracing::info!(workspace.id = %id, git.commit = cloned.commit, size_bytes, "fetched");
     }
     Ok(())
-}
-
-/// Returns the credential of an integration of the project with this repository. Another connector
-/// gives none: maintainers decide which private repositories their project reads.
-async fn credential(
-    ctx: &FetchContext,
-    repository: &Repository,
-    origin: &Origin,
-) -> Result<Option<Credential>, mc_store::Error> {
-    let Location::Url(url) = &origin.location else { return Ok(None) };
-    let path = url.path().trim_matches('/');
-    let resource = path.strip_suffix(".git").unwrap_or(path);
-    for found in list_integrations(ctx, repository.project_id).await? {
-        if found.is_paused || !found.resource.eq_ignore_ascii_case(resource) {
-            continue;
-        }
-        let Some(project) = integrations::project_of(&ctx.store, found.id).await? else { continue };
-        let connector = ctx.connectors.find(&found.connector, &project);
-        if let Some(found) = connector.and_then(|connector| connector.git_credential(url)) {
-            return Ok(Some(Credential { user: found.user, secret: found.token }));
-        }
-    }
-    Ok(None)
-}
-
-async fn list_integrations(
-    ctx: &FetchContext,
-    project: ProjectId,
-) -> Result<Vec<mc_contract::operations::integration::Integration>, mc_store::Error> {
-    if ctx.connectors.all().next().is_none() {
-        return Ok(Vec::new());
-    }
-    integrations::list(&ctx.store, project).await
 }
 
 /// Creates the directory of a clone, which belongs to the service's user. If the service is root,
@@ -170,32 +137,17 @@ fn create_directory(directory: &Path) -> io::Result<()> {
 pub(crate) fn delete_directory(directory: &Path) -> io::Result<()> {
     // Its content belongs to the user of git.
     let _raised = raise_privileges();
-    let mut removed = std::fs::remove_dir_all(directory);
-    if removed.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::PermissionDenied) {
-        // A command may have taken the permissions of directories.
-        open_directories(directory);
-        removed = std::fs::remove_dir_all(directory);
-    }
-    match removed {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
-    }
+    mc_files::delete_tree(directory)
 }
 
-/// Gives the owner all permissions on the directories below a directory. Follows no link.
-fn open_directories(directory: &Path) {
-    let _ = set_permissions(directory, Permissions::from_mode(0o700));
-    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
-    for entry in entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir())) {
-        open_directories(&entry.path());
-    }
-}
-
-/// Returns what a clone takes on the disk, in bytes; 0 if it can't be read.
-pub(crate) fn size(directory: &Path) -> i64 {
+/// Returns what a clone takes on the disk, in bytes; 0 if it is not there. A clone that can't be
+/// measured completely counts at least `limit`.
+pub(crate) fn size(directory: &Path, limit: u64) -> i64 {
+    // Its content belongs to the user of git.
     let _raised = raise_privileges();
-    let usage = Root::open(directory).ok().and_then(|root| root.usage("").ok());
-    usage.and_then(|usage| i64::try_from(usage.bytes).ok()).unwrap_or(0)
+    let Ok(usage) = mc_files::disk_usage(directory) else { return 0 };
+    let bytes = if usage.is_partial { usage.bytes.max(limit) } else { usage.bytes };
+    i64::try_from(bytes).unwrap_or(i64::MAX)
 }
 
 fn io_error(path: &Path, error: io::Error) -> ServiceError {

@@ -125,17 +125,27 @@ impl Search<'_> {
         let masked = self.tree.mask(&String::from_utf8_lossy(content));
         for (number, line) in masked.split('\n').enumerate() {
             let line = line.strip_suffix('\r').unwrap_or(line);
-            if !self.pattern.is_match(line) {
-                continue;
-            }
+            let Some(found) = self.pattern.find(line) else { continue };
             if self.matches.lines.len() == self.query.max_matches {
                 self.matches.is_partial = true;
                 return;
             }
-            let text = line[..line.floor_char_boundary(MAX_LINE_BYTES)].to_owned();
+            let text = shortened(line, found.start());
             self.matches.lines.push(Match { path: path.to_owned(), line: number + 1, text });
         }
     }
+}
+
+/// Returns a line, or the part of a long one around its match. `…` marks what is left out.
+fn shortened(line: &str, start_of_match: usize) -> String {
+    if line.len() <= MAX_LINE_BYTES {
+        return line.to_owned();
+    }
+    let before = start_of_match.saturating_sub(MAX_LINE_BYTES / 4);
+    let start = line.floor_char_boundary(before.min(line.len() - MAX_LINE_BYTES));
+    let end = line.floor_char_boundary(start + MAX_LINE_BYTES);
+    let mark = |is_cut: bool| if is_cut { "…" } else { "" };
+    format!("{}{}{}", mark(start > 0), &line[start..end], mark(end < line.len()))
 }
 
 fn compile(query: &Query<'_>) -> Result<Regex, Error> {

@@ -93,8 +93,12 @@ pub fn read_file(
             end.map_or(-1, |line| i64::from(line.get())),
         )),
     };
-    let limits =
-        Limits { max_bytes: query.max_bytes.unwrap_or_default().get(), ..Limits::default() };
+    let default = Limits::default();
+    // A file of few long lines is read with a limit of its own.
+    let limits = query.max_bytes.map_or(default, |max| {
+        let max_bytes = max.get();
+        Limits { max_bytes, max_line_bytes: max_bytes.max(default.max_line_bytes) }
+    });
     let view = tree.read(&path, range, limits)?;
     Ok(WorkspaceFile {
         workspace_id: open.workspace.id,

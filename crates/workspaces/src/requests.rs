@@ -10,12 +10,10 @@ use mc_domain::{Permission, WorkspaceId, WorkspaceKind, WorkspaceState};
 use mc_git::WorkTree;
 use mc_integrations::index_runs::{AllowedRepository, LocationRules, RequestedName};
 use mc_memory::ProjectContext;
-use mc_memory::content_filter::run_blocking;
-use mc_store::workspaces::{self, NewFolder, WorkspaceFilter};
+use mc_store::workspaces::{self, NewFolder, Workspace as StoredWorkspace, WorkspaceFilter};
 use mc_store::{ingest_runs, repositories};
 use tokio_util::sync::CancellationToken;
 
-use crate::fetch::delete_directory;
 use crate::{ServiceError, Settings};
 
 /// Creates a workspace, and enqueues the job that fetches the repository into it.
@@ -128,28 +126,19 @@ pub async fn list(
     Ok(page(found, limit, |last: &Workspace| last.workspace_id))
 }
 
-/// Deletes a workspace if it is in one of these states, and returns whether it was. The files of a
-/// clone on this node are deleted, too; those on another node are deleted by its collector. A
-/// registered directory stays as it is.
-pub async fn delete(
+/// Deletes the row of a workspace if it is in one of these states. Returns the workspace if it was.
+/// Its files are still there.
+pub(crate) async fn delete(
     ctx: &ProjectContext,
-    settings: &Settings,
     id: WorkspaceId,
     states: &[WorkspaceState],
-) -> Result<bool, ServiceError> {
+) -> Result<Option<StoredWorkspace>, ServiceError> {
     let found = workspaces::find(&ctx.store, id).await?;
     let found = found.ok_or(ServiceError::UnknownWorkspace(id))?;
     let mut tx = ctx.store.begin().await?;
     let is_deleted = workspaces::delete(&mut tx, id, states).await?;
     tx.commit().await?;
-    let is_here = found.kind == WorkspaceKind::Clone && found.node == Some(settings.node);
-    if is_deleted && is_here {
-        let directory = settings.directory_of(id);
-        if let Err(error) = run_blocking(move || delete_directory(&directory)).await {
-            tracing::warn!(workspace.id = %id, %error, "a directory is left to the collector");
-        }
-    }
-    Ok(is_deleted)
+    Ok(is_deleted.then_some(found))
 }
 
 /// Returns the rules of locations of this node.

@@ -11,14 +11,15 @@ use crate::Error;
 pub enum ServiceError {
     /// No workspace has this id, or the caller may not see it.
     #[error(
-        "there is no workspace {0}, or it is not yours; list yours with GET /workspaces, or fetch \
-         the repository again"
+        "there is no workspace {0}, or it is not yours; list yours with `memory-copilot \
+         workspaces list` (GET /workspaces), or fetch the repository again"
     )]
     UnknownWorkspace(WorkspaceId),
     /// No navigation has this handle, it belongs to another user, or it was idle too long.
     #[error(
-        "there is no navigation {0}: its handle is wrong, or it was not used for long; start \
-         another one with the id of the workspace"
+        "there is no navigation {0}: its handle is wrong, or it was not used for \
+         workspaces.max_idle_minutes; call navigator with `workspaceId` (POST \
+         /workspaces/{{id}}/navigations) for another one"
     )]
     UnknownNavigation(NavigationId),
     /// The files of a workspace belong to its owner.
@@ -45,6 +46,9 @@ pub enum ServiceError {
     /// As many commands run on the node as may.
     #[error("{0} commands run on this node, as many as may; wait until one of them has ended")]
     TooManyCommands(usize),
+    /// As many commands of the caller run on the node as may.
+    #[error("{0} commands of yours run on this node, as many as may; wait until one has ended")]
+    TooManyCommandsOfUser(usize),
     /// The navigation has no such command, or its result is no longer kept.
     #[error(
         "this navigation has no command {0}: the id is wrong, the service was restarted, or its \
@@ -70,7 +74,7 @@ pub enum ServiceError {
     #[error("{}", not_ready(*.0, .1.as_deref()))]
     NotReady(WorkspaceState, Option<String>),
     /// A call ended by a fault of the service.
-    #[error("the service failed while it ran git; its log has the cause")]
+    #[error("the service failed while it ran git; its log has the cause; try again")]
     Panicked,
     /// The files are on another node, which can't be reached.
     #[error("{0}")]
@@ -81,13 +85,15 @@ pub enum ServiceError {
     /// The user has as many workspaces as allowed.
     #[error(
         "you have {0} workspaces in this project, as many as the service allows \
-         (workspaces.max_per_user); delete one with DELETE /workspaces/{{id}}"
+         (workspaces.max_per_user); delete one with `memory-copilot workspaces delete`, or DELETE \
+         /workspaces/{{id}}"
     )]
     TooManyWorkspaces(u32),
     /// The workspaces of the project take all the space they may.
     #[error(
         "the workspaces of this project take the {megabytes} MiB that the service allows \
-         (workspaces.max_project_megabytes); delete some with DELETE /workspaces/{{id}}"
+         (workspaces.max_project_megabytes); delete some with `memory-copilot workspaces delete`, \
+         or DELETE /workspaces/{{id}}"
     )]
     NoSpace {
         /// The limit.
@@ -153,7 +159,7 @@ impl Classified for ServiceError {
                 ErrorKind::NotFound
             }
             Self::CommandFailed { kind, .. } => *kind,
-            Self::TooManyCommands(_) => ErrorKind::RateLimited,
+            Self::TooManyCommands(_) | Self::TooManyCommandsOfUser(_) => ErrorKind::RateLimited,
             Self::NoCommands
             | Self::FolderAccess
             | Self::OtherOwner

@@ -8,6 +8,7 @@ mod command;
 mod exclusion;
 mod histories;
 
+use std::io;
 use std::sync::Arc;
 
 use mc_accounts::Principal;
@@ -15,19 +16,20 @@ use mc_contract::number::WaitSeconds;
 use mc_contract::operations::workspace_tools::{
     BashRequest, Command, EditRequest, GitRequest, JsonEditRequest, NavigatorRequest, ToolResponse,
 };
-use mc_domain::{CommandId, NavigationId, WorkspaceId, WorkspaceState};
+use mc_domain::{CommandId, NavigationId, WorkspaceId, WorkspaceKind, WorkspaceState};
 use mc_git::Identity;
 use mc_memory::ProjectContext;
 use mc_memory::content_filter::run_blocking;
-use mc_sandbox::Sandbox;
+use mc_sandbox::{Limits, Sandbox};
 use mc_store::navigations::{self, StoredNavigation};
+use mc_store::workspaces::{self, Workspace as StoredWorkspace};
 use tokio::sync::OnceCell;
 use tokio_util::sync::CancellationToken;
 
 use crate::navigation::Navigation;
 use crate::open::{OpenWorkspace, open};
 use crate::tools::{self, EditHistory};
-use crate::{Error, ServiceError, Settings, requests};
+use crate::{Error, ServiceError, Settings, fetch, requests};
 use command::RunningCommands;
 use exclusion::{Exclusion, Permit};
 use histories::Histories;
@@ -88,13 +90,35 @@ impl Workbench {
         Ok(())
     }
 
-    /// Deletes a workspace, after its commands have been ended.
+    /// Deletes a workspace, and ends its commands. The files of a clone on this node are deleted,
+    /// too; those on another node are deleted by its collector. A registered directory stays as it
+    /// is.
     pub async fn delete(&self, ctx: &ProjectContext, id: WorkspaceId) -> Result<(), ServiceError> {
+        let deleted = requests::delete(ctx, id, WorkspaceState::ALL).await?;
+        self.delete_files(&deleted.ok_or(ServiceError::UnknownWorkspace(id))?).await;
+        Ok(())
+    }
+
+    async fn delete_files(&self, workspace: &StoredWorkspace) {
+        let is_here = workspace.node == Some(self.settings.node);
+        if workspace.kind != WorkspaceKind::Clone || !is_here {
+            return;
+        }
+        let id = workspace.id;
+        if let Err(error) = self.delete_directory(id).await {
+            tracing::warn!(workspace.id = %id, %error, "a directory is left to the collector");
+        }
+    }
+
+    /// Ends the commands of a workspace without a row, and deletes its directory. No call can start
+    /// in it, since each reads the row first.
+    pub(crate) async fn delete_directory(&self, id: WorkspaceId) -> io::Result<()> {
         self.commands.cancel_of_workspace(id);
-        // A command may take some seconds to end; it then works on deleted files.
-        let _permit = self.exclusion.enter(&id.to_string()).await.ok();
-        let is_deleted = requests::delete(ctx, &self.settings, id, WorkspaceState::ALL).await?;
-        if is_deleted { Ok(()) } else { Err(ServiceError::UnknownWorkspace(id)) }
+        let Ok(_permit) = self.exclusion.enter(&id.to_string()).await else {
+            return Err(io::ErrorKind::ResourceBusy.into());
+        };
+        let directory = self.settings.directory_of(id);
+        run_blocking(move || fetch::delete_directory(&directory)).await
     }
 
     /// Deletes a workspace that is not fetched yet; another one stays as it is.
@@ -103,7 +127,10 @@ impl Workbench {
         ctx: &ProjectContext,
         id: WorkspaceId,
     ) -> Result<(), ServiceError> {
-        requests::delete(ctx, &self.settings, id, WorkspaceState::UNFETCHED).await.map(|_| ())
+        if let Some(deleted) = requests::delete(ctx, id, WorkspaceState::UNFETCHED).await? {
+            self.delete_files(&deleted).await;
+        }
+        Ok(())
     }
 
     /// Runs a subcommand of `navigator`.
@@ -192,8 +219,17 @@ impl Workbench {
         tools::check_bash(&session.open.for_tools(&root), &session.navigation)?;
         let sandbox = self.sandbox().await?;
         let (session, permit) = self.alone(ctx, principal, session).await?;
+        let space = self.check_space(ctx, principal, &session).await?;
+        let disk_bytes = tools.limits.disk_bytes.min(space);
+        let limits = Limits { disk_bytes, ..tools.limits };
         navigations::touch(&ctx.store, id).await?;
-        let started = self.commands.start(session, permit, sandbox, tools.limits, request)?;
+        let started =
+            self.commands.start(principal.user, session, permit, sandbox, limits, request)?;
+        // Its navigation or workspace may have been deleted before the command was known.
+        if let Err(error) = self.stored(ctx, id).await {
+            self.commands.cancel(id, started)?;
+            return Err(error);
+        }
         self.commands.wait(id, started, wait).await
     }
 
@@ -268,6 +304,25 @@ impl Workbench {
         Ok((self.session(ctx, principal, session.id()).await?, permit))
     }
 
+    /// Returns the bytes that the workspaces of the project may still take, or an error if there
+    /// are none. The sizes are measured by the collector.
+    async fn check_space(
+        &self,
+        ctx: &ProjectContext,
+        principal: &Principal,
+        session: &Session,
+    ) -> Result<u64, ServiceError> {
+        if session.open.workspace.kind != WorkspaceKind::Clone {
+            return Ok(u64::MAX);
+        }
+        let space = workspaces::space(&ctx.store, ctx.project.id, principal.user).await?;
+        let most = self.settings.max_project_bytes;
+        match most.saturating_sub(u64::try_from(space.bytes).unwrap_or(0)) {
+            0 => Err(ServiceError::NoSpace { megabytes: most >> 20 }),
+            space => Ok(space),
+        }
+    }
+
     /// Runs a tool that changes files, once no other call changes the tree.
     async fn edit_alone(
         &self,
@@ -284,6 +339,7 @@ impl Workbench {
     ) -> Result<ToolResponse, ServiceError> {
         let session = self.session(ctx, principal, id).await?;
         let (session, permit) = self.alone(ctx, principal, session).await?;
+        self.check_space(ctx, principal, &session).await?;
         let call = move |session: &mut Session, tree: &tools::Workspace<'_>| {
             // Until the file is written, even if the request is dropped.
             let _permit = permit;

@@ -78,7 +78,7 @@ fn a_file_is_read_masked_with_its_encoding() {
     fs::write(fixture.directory.path().join("large"), vec![b'a'; MAX_FILE_BYTES + 1])
         .expect("file");
     let error = tree.read("large", None, Limits::default()).expect_err("too large");
-    assert!(error.to_string().contains("more than 2000000 bytes; read parts"), "{error}");
+    assert!(error.to_string().contains("more than 2000000 bytes; find lines"), "{error}");
     assert_eq!(error.kind(), ErrorKind::TooLarge);
 }
 

@@ -53,6 +53,13 @@ impl ClientNetwork {
     }
 }
 
+impl ClientNetwork {
+    /// Returns the address, of IPv6 the first one of the network.
+    pub fn address(self) -> IpAddr {
+        self.0
+    }
+}
+
 impl std::fmt::Display for ClientNetwork {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self.0 {

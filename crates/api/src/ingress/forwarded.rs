@@ -6,8 +6,8 @@ use std::net::{IpAddr, SocketAddr};
 use http::{HeaderMap, HeaderName, header};
 use ipnet::IpNet;
 
-const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
-const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
+pub const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+pub const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
 
 /// The client of a request, as far as trusted proxies report it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -138,7 +138,7 @@ async fn ten_questions_are_answered_by_their_files() {
     let answer = json!({"rawQuery": "reserve_stock", "displayRepoName": "all"});
     let answer = api.post("/rag/search/global", answer).await.ok();
     assert_eq!(paths(&answer)[0], "src/stock/reserve.rs");
-    assert_eq!((&answer["repoOwner"], &answer["repoName"]), (&json!("acme"), &json!("all")));
+    assert_eq!((&answer["repoOwner"], &answer["repoName"]), (&json!("global"), &json!("all")));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

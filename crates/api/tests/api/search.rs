@@ -129,8 +129,8 @@ async fn index(api: &TestApi, path: &str, symbols: &[(&str, i32, i32)]) {
     };
     let symbols: Vec<_> = symbols.iter().map(symbol).collect();
     let mut tx = store.begin().await.unwrap();
-    let id = files::put(&mut tx, &repository, &file).await.unwrap();
-    files::put_code(&mut tx, &repository, id, "abc", &[chunk], &symbols).await.unwrap();
+    let id = files::put(&mut tx, &repository, &file, "abc").await.unwrap();
+    files::put_code(&mut tx, &repository, id, &[chunk], &symbols).await.unwrap();
     tx.commit().await.unwrap();
 }
 

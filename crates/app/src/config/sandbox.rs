@@ -28,11 +28,10 @@ pub enum SandboxRunner {
     None,
 }
 
-/// Limits of a command that sets no others.
+/// Limits of a command. Its time and its output are limits of the request.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SandboxLimits {
-    pub wall_time_seconds: u64,
     pub grace_time_seconds: u64,
     pub processor_time_seconds: u64,
     pub memory_bytes: u64,
@@ -40,7 +39,6 @@ pub struct SandboxLimits {
     pub file_bytes: u64,
     pub disk_bytes: u64,
     pub temporary_bytes: u64,
-    pub output_bytes: usize,
     pub open_files: u64,
 }
 
@@ -77,7 +75,6 @@ impl Sandbox {
     pub fn limits(&self) -> Result<Limits> {
         let configured = &self.limits;
         let limits = Limits {
-            wall_time: Duration::from_secs(configured.wall_time_seconds),
             grace_time: Duration::from_secs(configured.grace_time_seconds),
             processor_time: Duration::from_secs(configured.processor_time_seconds),
             memory_bytes: configured.memory_bytes,
@@ -85,8 +82,8 @@ impl Sandbox {
             file_bytes: configured.file_bytes,
             disk_bytes: configured.disk_bytes,
             temporary_bytes: configured.temporary_bytes,
-            output_bytes: configured.output_bytes,
             open_files: configured.open_files,
+            ..Limits::default()
         };
         limits.check().context("sandbox.limits")?;
         Ok(limits)

@@ -266,7 +266,7 @@ impl Metrics {
 }
 
 /// Longest time of a fetch: its job has two hours.
-const MAX_FETCH_SECONDS: u32 = 7_000;
+const MAX_FETCH_SECONDS: u64 = 7_000;
 
 impl TlsSection {
     /// Returns whether connections are encrypted.
@@ -300,16 +300,18 @@ impl RepositoryLimits {
 
 impl Workspaces {
     pub(super) fn check(&self) -> Result<()> {
-        let Self { ttl_hours, max_per_user, fetch_timeout_seconds, max_idle_minutes, .. } = self;
-        ensure!(
-            *ttl_hours > 0
-                && *max_per_user > 0
-                && self.max_project_megabytes > 0
-                && *max_idle_minutes > 0
-                && (1..=MAX_FETCH_SECONDS).contains(fetch_timeout_seconds),
-            "a number of workspaces is out of range; set fetch_timeout_seconds to 1 to \
-             {MAX_FETCH_SECONDS}, and the others to 1 or more"
-        );
+        // A command runs up to ten minutes, and its navigation must not end before it.
+        let ranges = [
+            ("ttl_hours", u64::from(self.ttl_hours), 1, u64::MAX),
+            ("max_per_user", u64::from(self.max_per_user), 1, u64::MAX),
+            ("max_project_megabytes", self.max_project_megabytes, 1, u64::MAX),
+            ("max_idle_minutes", u64::from(self.max_idle_minutes), 15, u64::MAX),
+            ("fetch_timeout_seconds", u64::from(self.fetch_timeout_seconds), 1, MAX_FETCH_SECONDS),
+        ];
+        for (name, value, min, max) in ranges {
+            let most = if max == u64::MAX { "or more".to_owned() } else { format!("to {max}") };
+            ensure!((min..=max).contains(&value), "workspaces.{name} is {value}; set {min} {most}");
+        }
         Ok(())
     }
 }

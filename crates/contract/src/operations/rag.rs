@@ -22,7 +22,7 @@ pub const TOP_K_MAX: i64 = 40;
 pub const TOP_K_PER_QUERY_MAX: i64 = 100;
 /// Most sub-queries of a search, the original query included (`multiQuery.maxQueries`).
 pub const QUERIES_MAX: i64 = 6;
-/// Most tokens of the context (`maxContextTokens`); the configuration may lower it.
+/// Maximum number of tokens of the context (`maxContextTokens`); the configuration may lower it.
 pub const CONTEXT_TOKENS_MAX: i64 = 4_000;
 /// Least tokens of the context.
 pub const CONTEXT_TOKENS_MIN: i64 = 128;

@@ -281,7 +281,8 @@ pub struct WorkspaceFileQuery {
     /// The last line; that of the file when absent.
     #[param(inline)]
     pub end_line: Option<LineNumber>,
-    /// Maximum bytes of `content`, 1 to 2,000,000; 65,536 by default.
+    /// Maximum bytes of `content`, 1 to 2,000,000; 65,536 by default. Without it, each line is cut
+    /// at 2,000 bytes.
     #[param(inline)]
     pub max_bytes: Option<ReadBytes>,
 }
@@ -324,7 +325,7 @@ pub struct WorkspaceFile {
     pub bytes: usize,
     /// Encoding of the file, such as `utf-8` or `utf-16le`.
     pub encoding: String,
-    /// Lines that were cut, since they are too long.
+    /// Lines that were cut, since they are too long; with `maxBytes`, they are shown up to it.
     pub cut_lines: Vec<usize>,
     /// The next line to ask for, if the requested ones exceed `maxBytes`.
     pub next_line: Option<usize>,

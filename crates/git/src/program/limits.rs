@@ -34,9 +34,10 @@ pub(super) const MIN_FILE_BYTES: u64 = 32 << 20;
 const CPU_SECONDS: u64 = 4;
 /// Seconds of CPU time in addition, so that the timeout always comes first.
 const MIN_CPU_SECONDS: u64 = 60;
-/// Maximum number of processes and threads of a user that exists only for git. All jobs of a node
-/// together need fewer. For other users there is no limit, since it would count all their programs.
-const MAX_PROCESSES: &str = "1024";
+/// Maximum number of processes and threads of a user that exists only for git and for the commands
+/// of workspaces. All jobs and commands of a node together need fewer. For other users there is no
+/// limit, since it would count all their programs.
+const MAX_PROCESSES: &str = "4096";
 
 /// Returns a command that runs the program of the arguments that are added to it, with these
 /// redirections: as `user`, for at most `time`. It writes files of at most `file_bytes`.

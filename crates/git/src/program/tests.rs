@@ -173,7 +173,7 @@ async fn git_of_root_has_a_user_and_an_environment_of_its_own() {
         assert_eq!((user, groups), (own.uid.to_string(), own.gid.to_string()), "{location}");
         assert!(!has_variable && variables.contains("PATH="), "{variables}");
         let processes = shell(&git, "ulimit -u 2>/dev/null || ulimit -p").await;
-        assert_eq!(processes.expect("a shell"), "1024", "{location}");
+        assert_eq!(processes.expect("a shell"), "4096", "{location}");
     }
 }
 

@@ -80,30 +80,13 @@ async fn clone_over_smart_http_has_a_tree_without_git() {
 #[tokio::test]
 async fn a_credential_reaches_the_host_and_no_argument_or_file() {
     let served = tempfile::tempdir().expect("directory");
-    let path = served.path().join("a/b");
-    fs::create_dir_all(&path).expect("directory");
-    repository(&path);
-    let repositories = served.path().to_owned();
     let commands: Arc<Mutex<Vec<String>>> = Arc::default();
     let seen = Arc::clone(&commands);
-    let url = serve(move |request| {
-        let (head, _) = split_head(request).expect("a request");
-        seen.lock().expect("a list").extend(processes());
-        match header(&head, "authorization") {
-            AUTHORIZATION => respond_by_git(&repositories, request),
-            _ => b"HTTP/1.1 401 Unauthorized\r\nWWW-Authenticate: Basic realm=\"x\"\r\n\
-                  Content-Length: 0\r\nConnection: close\r\n\r\n"
-                .to_vec(),
-        }
-    })
-    .await;
+    let on_request = move || seen.lock().expect("a list").extend(processes());
+    let url = private_repository(served.path(), on_request).await;
     let directory = workspace();
     let refused = clone_served(directory.path(), &url, |_| {}).await;
     assert!(matches!(refused, Err(Error::RepositoryNotFound(_))), "{refused:?}");
-    let credential = |secret: &str| Credential {
-        user: "x-access-token".into(),
-        secret: SecretString::from(secret.to_owned()),
-    };
     let wrong = |request: &mut CloneRequest<'_>| request.credential = Some(credential("wrong"));
     let refused = clone_served(directory.path(), &url, wrong).await;
     assert!(matches!(refused, Err(Error::RepositoryNotFound(_))), "{refused:?}");
@@ -120,6 +103,67 @@ async fn a_credential_reaches_the_host_and_no_argument_or_file() {
     let two_lines = |request: &mut CloneRequest<'_>| request.credential = Some(credential("a\nb"));
     let refused = clone_served(workspace().path(), &url, two_lines).await;
     assert!(matches!(refused, Err(Error::Credential(_))), "{refused:?}");
+}
+
+#[tokio::test]
+async fn a_credential_opens_a_copy_and_its_history() {
+    let (served, cache) = (tempfile::tempdir().expect("directory"), workspace());
+    let url = private_repository(served.path(), || {}).await;
+    let cancel = CancellationToken::new();
+    let update = async |credential: Option<&Credential>| {
+        let source = cache::Source { settings: local_settings(), ..cache::Source::new(&url) };
+        let source = cache::Source { credential, ..source };
+        cache::checkout(source, "", in_directory(cache.path()), &cancel).await
+    };
+    let refused = update(None).await.expect_err("a private repository");
+    assert!(matches!(refused, Error::RepositoryNotFound(_)), "{refused}");
+    let credential = credential(SECRET);
+    let copy = update(Some(&credential)).await.expect("a copy");
+    assert_eq!(copy.root.read("lib/a.txt", 100).expect("a file"), b"two");
+
+    let history = |credential: Option<Credential>| HistoryOrigin::Remote {
+        url: url.clone(),
+        requested_ref: String::new(),
+        settings: local_settings(),
+        credential,
+        copy: cache::copy(&url, cache.path()).with_extension("history"),
+    };
+    let limits = HistoryLimits::default();
+    let sha = copy.source_ref.as_str();
+    let refused = Commits::open(&history(None), sha, limits, &cancel).await;
+    assert!(refused.is_err(), "the history is private, too");
+    let commits = Commits::open(&history(Some(credential)), sha, limits, &cancel).await;
+    let mut fields = 0;
+    let read = commits.expect("a history").log(sha, limits, &cancel, |_| fields += 1).await;
+    read.expect("a log");
+    assert!(fields > 0);
+}
+
+fn credential(secret: &str) -> Credential {
+    let secret = SecretString::from(secret.to_owned());
+    Credential { user: "x-access-token".into(), secret }
+}
+
+/// Serves a repository to those who send the credential with [`SECRET`].
+async fn private_repository(
+    directory: &Path,
+    on_request: impl Fn() + Send + Sync + 'static,
+) -> Url {
+    let path = directory.join("a/b");
+    fs::create_dir_all(&path).expect("directory");
+    repository(&path);
+    let repositories = directory.to_owned();
+    serve(move |request| {
+        let (head, _) = split_head(request).expect("a request");
+        on_request();
+        match header(&head, "authorization") {
+            AUTHORIZATION => respond_by_git(&repositories, request),
+            _ => b"HTTP/1.1 401 Unauthorized\r\nWWW-Authenticate: Basic realm=\"x\"\r\n\
+                  Content-Length: 0\r\nConnection: close\r\n\r\n"
+                .to_vec(),
+        }
+    })
+    .await
 }
 
 /// Returns the command lines and the readable environments of all processes but this one.
@@ -166,13 +210,9 @@ async fn copy_is_updated_from_a_clone() {
     let update = async |commit: &str| {
         let url = Url::from_file_path(directory.path().join("git")).expect("a URL");
         let Location::Url(of_copy) = &origin.location else { panic!("a URL") };
-        let source = crate::cache::Source {
-            url: of_copy,
-            clone: Some(&url),
-            requested_ref: commit,
-            settings: Vec::new(),
-        };
-        crate::cache::checkout(source, "", in_directory(cache.path()), &cancel).await
+        let source = cache::Source { clone: Some(&url), ..cache::Source::new(of_copy) };
+        let source = cache::Source { requested_ref: commit, ..source };
+        cache::checkout(source, "", in_directory(cache.path()), &cancel).await
     };
     for (commit, content) in [(&one, "one"), (&two, "two")] {
         let checkout = update(commit).await.expect("a tree");
@@ -196,6 +236,12 @@ async fn clone_beyond_its_limits_leaves_no_objects() {
     let few = |request: &mut CloneRequest<'_>| request.limits.files = 3;
     let refused = clone_served(directory.path(), &url, few).await;
     assert!(matches!(refused, Err(Error::RepositoryTooLarge { .. })), "{refused:?}");
+    let small = |request: &mut CloneRequest<'_>| request.limits.bytes = 1;
+    let refused = clone_served(directory.path(), &url, small).await;
+    assert!(matches!(refused, Err(Error::RepositoryTooLarge { .. })), "{refused:?}");
+    let left: Vec<_> = files(directory.path()).into_iter().map(|(path, _)| path).collect();
+    let is_of_objects = |path: &&PathBuf| path.iter().any(|part| part == "objects");
+    assert_eq!(left.iter().find(is_of_objects), None, "{left:?}");
     let unknown = |request: &mut CloneRequest<'_>| request.requested_ref = "no-such-branch";
     let refused = clone_served(directory.path(), &url, unknown).await;
     assert!(matches!(refused, Err(Error::UnknownRef(_))), "{refused:?}");
@@ -228,7 +274,9 @@ async fn submodules_and_large_files_are_not_fetched() {
     let pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n";
     fs::write(source.path().join("big.bin"), pointer).expect("file");
     fs::write(source.path().join(".gitattributes"), "*.bin filter=lfs\n").expect("file");
-    let hostile = "[submodule \"x\"]\n\tpath = x\n\turl = ext::sh -c touch% /tmp/x\n";
+    let marker = source.path().join("marker");
+    let hostile =
+        format!("[submodule \"x\"]\n\tpath = x\n\turl = ext::sh -c touch% {}\n", marker.display());
     fs::write(source.path().join(".gitmodules"), hostile).expect("file");
     git(source.path(), &["add", "."]);
     let head = git(source.path(), &["rev-parse", "HEAD"]);
@@ -242,4 +290,5 @@ async fn submodules_and_large_files_are_not_fetched() {
     let root = cloned.expect("a clone").work_tree.root().expect("a tree");
     assert_eq!(root.read("big.bin", 100).expect("a file"), pointer.as_bytes());
     assert!(root.list("x").expect("an empty directory").entries.is_empty());
+    assert!(!marker.exists(), "the URL of the submodule was used");
 }

@@ -52,8 +52,9 @@ async fn repository_that_leads_into_a_protected_directory_is_rejected() {
         (tempfile::tempdir().expect("directory"), tempfile::tempdir().expect("directory"));
     let data = root.path().join("data");
     let copy = data.join("repositories/copy");
-    let [by_file, borrowing] = ["by-file", "borrowing"].map(|name| root.path().join(name));
-    for directory in [&copy, &by_file, &borrowing] {
+    let [by_file, borrowing, linked] =
+        ["by-file", "borrowing", "linked"].map(|name| root.path().join(name));
+    for directory in [&copy, &by_file, &borrowing, &linked] {
         fs::create_dir_all(directory).expect("directory");
     }
     repository(&copy);
@@ -63,9 +64,15 @@ async fn repository_that_leads_into_a_protected_directory_is_rejected() {
     let alternates = format!("{}\n", copy.join(".git/objects").display());
     fs::write(borrowing.join(".git/objects/info/alternates"), alternates).expect("file");
     symlink(copy.join(".git"), root.path().join("link.git")).expect("link");
+    repository(&linked);
+    for name in ["objects", "refs"] {
+        fs::remove_dir_all(linked.join(".git").join(name)).expect("removed");
+        symlink(copy.join(".git").join(name), linked.join(".git").join(name)).expect("link");
+    }
 
     let protected = ProtectedDirectories::with_data_dir(&data);
-    let [by_file, borrowing] = [by_file, borrowing].map(|path| path.display().to_string());
+    let [by_file, borrowing, linked] =
+        [by_file, borrowing, linked].map(|path| path.display().to_string());
     let by_link = format!("file://{}/link", root.path().display());
     // Git accepts such a file of any name, but the service does not.
     fs::copy(Path::new(&by_file).join(".git"), root.path().join("list")).expect("file");
@@ -73,13 +80,21 @@ async fn repository_that_leads_into_a_protected_directory_is_rejected() {
     let cancel = CancellationToken::new();
     let error = checkout_anywhere(&list, "", cache.path(), &cancel).await.expect_err("a file");
     assert!(matches!(error, Error::RepositoryNotFound(_)), "{error}");
-    for (location, requested_ref) in
-        [(&by_file, ""), (&by_file, "main"), (&borrowing, ""), (&borrowing, "main"), (&by_link, "")]
-    {
+    for (location, requested_ref) in [
+        (&by_file, ""),
+        (&by_file, "main"),
+        (&borrowing, ""),
+        (&borrowing, "main"),
+        (&linked, ""),
+        (&linked, "main"),
+        (&by_link, ""),
+    ] {
         let (origin, cancel) = (parse(location).expect("a location"), CancellationToken::new());
         let cache = in_directory(cache.path());
         let access = NetworkAccess::Anywhere;
-        let checkout = checkout(&origin, requested_ref, access, &protected, cache, &cancel).await;
+        let request =
+            CheckoutRequest { origin: &origin, requested_ref, access, credential: None, cache };
+        let checkout = checkout(request, &protected, &cancel).await;
         let polled = state(&origin, requested_ref, access, &protected, &cancel).await;
         for error in [checkout.expect_err("protected"), polled.expect_err("protected")] {
             let message = error.to_string();

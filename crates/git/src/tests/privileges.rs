@@ -71,7 +71,8 @@ fn entries(directory: &Path) -> Vec<PathBuf> {
 async fn read_history(url: &Url, sha: &str, cache: &Path) -> usize {
     let copy = cache::copy(url, cache).with_extension("history");
     let (settings, requested_ref) = (local_settings(), String::new());
-    let origin = HistoryOrigin::Remote { url: url.clone(), requested_ref, settings, copy };
+    let (url, credential) = (url.clone(), None);
+    let origin = HistoryOrigin::Remote { url, requested_ref, settings, credential, copy };
     let (limits, cancel) = (HistoryLimits::default(), CancellationToken::new());
     let commits = history::Commits::open(&origin, sha, limits, &cancel).await.expect("a history");
     let mut fields = 0;

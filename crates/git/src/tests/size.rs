@@ -35,7 +35,14 @@ async fn copy(directory: &Path, cache: &Path, limits: Limits) -> Result<Checkout
     let cache = Cache { directory: cache, limits };
     let (origin, cancel) = (parse(&url).expect("a location"), CancellationToken::new());
     let protected = ProtectedDirectories::default();
-    checkout(&origin, "", NetworkAccess::Anywhere, &protected, cache, &cancel).await
+    let request = CheckoutRequest {
+        origin: &origin,
+        requested_ref: "",
+        access: NetworkAccess::Anywhere,
+        credential: None,
+        cache,
+    };
+    checkout(request, &protected, &cancel).await
 }
 
 #[tokio::test]

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use mc_files::{FileError, FileKind, Root};
 use tokio_util::sync::CancellationToken;
@@ -18,10 +19,26 @@ const MAX_FILE_BYTES: u64 = 32 << 20;
 /// Maximum size of all files that one operation restores, in bytes.
 const MAX_RESTORED_BYTES: u64 = 256 << 20;
 
+/// Time in which the files of one operation are read or written. With the time that git itself
+/// takes, it is within that of a request.
+const FILES_TIME: Duration = Duration::from_secs(15);
+
 /// A file of the tree, as it will be committed.
 enum Found {
     File { mode: Mode, content: Vec<u8> },
     Missing,
+}
+
+/// Checks that the files of an operation do not take too long.
+fn check_time(started: Instant, done: usize, count: usize, state: &str) -> Result<(), Error> {
+    if started.elapsed() < FILES_TIME {
+        return Ok(());
+    }
+    let seconds = FILES_TIME.as_secs();
+    Err(Error::Rejected(format!(
+        "only {done} of {count} files could be read within {seconds} s, and {state}; name fewer \
+         files at once"
+    )))
 }
 
 impl WorkTree {
@@ -32,7 +49,9 @@ impl WorkTree {
         let plumbing = self.plumbing(cancel);
         let root = Arc::new(self.root()?);
         let mut entries = Vec::with_capacity(changed.len());
+        let (started, count) = (Instant::now(), changed.len());
         for path in changed {
+            check_time(started, entries.len(), count, "nothing was staged")?;
             let found = self.read(&root, &path).await?;
             entries.push(match found {
                 Found::Missing => IndexEntry::Removed { path },
@@ -75,7 +94,8 @@ impl WorkTree {
     }
 
     /// Restores files, and the files of directories, to their content in a revision (`None`: what
-    /// is staged). Returns their number. Files that are not in the revision stay.
+    /// is staged); all files without a path. Returns their number. Files that are not in the
+    /// revision stay.
     pub async fn restore(
         &self,
         revision: Option<&str>,
@@ -84,13 +104,17 @@ impl WorkTree {
     ) -> Result<usize, Error> {
         let files = self.files_of(revision, paths, cancel).await?;
         let root = Arc::new(self.root()?);
-        let count = files.len();
+        let (started, count) = (Instant::now(), files.len());
         let mut capacity = MAX_RESTORED_BYTES;
-        for StoredFile { mode, sha, path } in files {
+        for (done, StoredFile { mode, sha, path }) in files.into_iter().enumerate() {
+            check_time(started, done, count, "those are restored")?;
             let size = self.size_of(&sha, cancel).await?;
             capacity =
                 capacity.checked_sub(size).filter(|_| size <= MAX_FILE_BYTES).ok_or_else(|| {
-                    Error::Rejected(format!("{path} is too large to be restored, or all files are"))
+                    Error::Rejected(format!(
+                        "{path} and the files before it are too large to be restored at once; \
+                         name fewer or smaller files"
+                    ))
                 })?;
             let mut content = Vec::new();
             let blob = ["cat-file", "blob", sha.as_str()];
@@ -106,7 +130,7 @@ impl WorkTree {
     /// Returns the size of an object, in bytes.
     async fn size_of(&self, sha: &str, cancel: &CancellationToken) -> Result<u64, Error> {
         let size = self.git.run(&["cat-file", "-s", sha], LIMIT, cancel).await.map_err(rejected)?;
-        size.parse().map_err(|_| Error::Rejected(format!("git told no size of {sha}")))
+        size.parse().map_err(|_| Error::Rejected(format!("git has no size of {sha}; try again")))
     }
 
     /// Checks that the files of a commit are within the limits.
@@ -141,8 +165,9 @@ impl WorkTree {
         let changed =
             changed.into_iter().filter(|path| !matches!(path, Ok(path) if path.ends_with('/')));
         let changed: Result<Vec<String>, _> = changed.collect();
-        let changed = changed
-            .map_err(|_| Error::Rejected("a changed file has a name that is not UTF-8".into()))?;
+        let changed = changed.map_err(|_| {
+            Error::Rejected("a changed file has a name that is not UTF-8; rename it".into())
+        })?;
         limited(changed)
     }
 
@@ -153,9 +178,6 @@ impl WorkTree {
         paths: &[&str],
         cancel: &CancellationToken,
     ) -> Result<Vec<StoredFile>, Error> {
-        if paths.is_empty() {
-            return Err(Error::Rejected("name the files to restore".into()));
-        }
         paths.iter().try_for_each(|path| check_path(path))?;
         let mut arguments = vec!["--literal-pathspecs"];
         match revision {
@@ -180,7 +202,7 @@ impl WorkTree {
             ));
         }
         if files.is_empty() {
-            let reason = format!("there is no file at {}", paths.join(", "));
+            let reason = format!("there is no file at {}; check the paths", paths.join(", "));
             return Err(Error::Rejected(reason));
         }
         limited(files)
@@ -244,7 +266,7 @@ fn write(root: &Root, path: &str, content: &[u8], mode: Mode) -> Result<(), Erro
         Mode::Executable => 0o755,
         Mode::Link => {
             return Err(Error::Rejected(format!(
-                "{path} is a symbolic link, which is not restored"
+                "{path} is a symbolic link, which is not restored; name the other files"
             )));
         }
     };
@@ -281,4 +303,18 @@ fn limited<T>(files: Vec<T>) -> Result<Vec<T>, Error> {
         )));
     }
     Ok(files)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn operation_that_takes_too_long_says_how_far_it_is() {
+        let now = Instant::now();
+        check_time(now, 3, 9, "nothing was staged").expect("in time");
+        let Some(earlier) = now.checked_sub(FILES_TIME) else { return };
+        let error = check_time(earlier, 3, 9, "nothing was staged").expect_err("late");
+        assert!(error.to_string().contains("only 3 of 9 files"), "{error}");
+    }
 }

@@ -45,7 +45,7 @@ impl WorkTree {
             let reason = "give a branch, and commits as full object names";
             return Err(Error::Rejected(reason.into()));
         }
-        if !self.is_of_clone {
+        if !self.is_of_clone() {
             let reason = "a checkout of this machine is pushed by its owner, not by the service";
             return Err(Error::Rejected(reason.into()));
         }

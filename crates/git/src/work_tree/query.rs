@@ -116,7 +116,7 @@ impl WorkTree {
             arguments.push("--stat=120");
         }
         if diff.to.is_some() && diff.from.is_none() {
-            return Err(Error::Rejected("to needs from: give both revisions".into()));
+            return Err(Error::Rejected("to_revision needs revision: give both".into()));
         }
         arguments.push("--end-of-options");
         let revisions = diff.from.into_iter().chain(diff.to);

@@ -72,6 +72,6 @@ impl WorkTree {
         let git = git.with_git_directory(git_directory.into()).with_index(own.path().join(INDEX));
         let read = ["read-tree", "--reset", "-u", "--end-of-options", revision];
         git.run(&read, STEP_LIMIT, cancel).await.map_err(rejected)?;
-        Ok(Trial(Self { git, path, is_of_clone: true }))
+        Ok(Trial(Self { git, path, protected: None }))
     }
 }

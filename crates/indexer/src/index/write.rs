@@ -107,10 +107,10 @@ impl<'a> Writer<'a> {
         if prepared.is_same_text {
             citations::reset_content_hashes(tx, self.repository, &prepared.file.path).await?;
         }
-        let file = files::put(tx, self.repository, &prepared.file).await?;
+        let file = files::put(tx, self.repository, &prepared.file, self.source_ref).await?;
         match &prepared.body {
             Body::Code { chunks, symbols } => {
-                files::put_code(tx, self.repository, file, self.source_ref, chunks, symbols).await
+                files::put_code(tx, self.repository, file, chunks, symbols).await
             }
             Body::Doc { doc, passages } => {
                 let doc = docs::NewDoc { file: Some(file), ..doc.clone() };

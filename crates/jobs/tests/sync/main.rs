@@ -3,6 +3,7 @@
 
 mod deliveries;
 mod fixture;
+mod git_credentials;
 mod issues;
 mod pages;
 mod pull_request_files;

@@ -256,8 +256,8 @@ impl World {
             .into_iter()
             .collect();
         let mut tx = self.store().begin().await.unwrap();
-        let id = files::put(&mut tx, &repository, &file).await.unwrap();
-        files::put_code(&mut tx, &repository, id, "abc", &[chunk], &symbols).await.unwrap();
+        let id = files::put(&mut tx, &repository, &file, "abc").await.unwrap();
+        files::put_code(&mut tx, &repository, id, &[chunk], &symbols).await.unwrap();
         tx.commit().await.unwrap();
     }
 

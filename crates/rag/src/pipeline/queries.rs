@@ -59,7 +59,7 @@ impl Run<'_> {
         let is_added = completed
             .as_ref()
             .is_some_and(|(text, origin)| multi_query::add(queries, text, *origin, ALL_QUERIES));
-        if is_added || newest.is_cut {
+        if is_added {
             self.journal.applied(module);
         }
         self.journal.took(module.as_str(), started.elapsed());

@@ -19,7 +19,7 @@ const CONCURRENCY: usize = 4;
 /// Repositories of which an overview is shown.
 const OVERVIEWS_MAX: usize = 3;
 
-/// Most repositories that a warning names.
+/// Maximum number of repositories that a warning names.
 const NAMED_MAX: usize = 5;
 
 /// The result of the searches and the fallbacks.

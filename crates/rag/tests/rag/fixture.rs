@@ -9,7 +9,7 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use mc_chat::{ChatModelSettings, ChatModels, ChatSettings};
 use mc_contract::operations::rag::{RagSearchRequest, RagSearchResponse};
-use mc_domain::{Policy, ProjectId, Trust};
+use mc_domain::{Policy, ProjectId, Trust, UserId};
 use mc_files::ProtectedDirectories;
 use mc_indexer::embedding_queue::{self, Batch};
 use mc_indexer::index::{Context, FilesObserver};
@@ -172,6 +172,7 @@ impl Fixture {
             cut: chunker::Limits::default(),
             history: mc_git::HistoryLimits::default(),
             clones: None,
+            credentials: None,
             observer: Arc::new(NoObserver),
         }
     }
@@ -210,7 +211,8 @@ impl Fixture {
         models: Arc<ChatModels>,
         policy: &Policy,
     ) -> RagContext {
-        let store = self.database.store().clone();
+        // As a request of the local administrator reads.
+        let store = self.database.service().for_project(UserId::LOCAL, project);
         let current = ActiveModel {
             model: self.model.clone(),
             embedder: Arc::new(Words::default()),

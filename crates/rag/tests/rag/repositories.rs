@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use mc_contract::operations::rag::RagSearchGlobalRequest;
-use mc_domain::{Classified, ErrorKind, Policy};
+use mc_contract::operations::rag::{RagSearchGlobalRequest, RagSearchResponse};
+use mc_domain::{Classified, ErrorKind, Policy, UserId};
 use mc_rag::{Error, RagSettings, search_global};
 use serde_json::{Value, json};
 
@@ -39,6 +39,38 @@ async fn repository_that_was_indexed_last_is_the_default() {
     assert!(!response.matches.is_empty() && !paths(&response).contains(&"src/parser.rs"));
 }
 
+/// Notes that the local administrator fetched a repository some seconds ago.
+async fn fetched(fixture: &Fixture, name: &str, seconds: u32) {
+    let sql = format!(
+        "insert into workspaces (id, project_id, owner_id, repository_id, repo_owner, repo_name,
+             kind, is_editable, state, fetched_at, expires_at)
+         select gen_random_uuid(), r.project_id, '{}', r.id, r.owner, r.name, 'clone', true,
+             'ready', now() - interval '{seconds} seconds', now() + interval '1 day'
+         from repositories r where r.name = '{name}'",
+        UserId::LOCAL
+    );
+    mc_store::testing::execute(fixture.database.url(), &sql).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn repository_that_the_caller_fetched_last_comes_first() {
+    let fixture = Fixture::new().await;
+    let parser = fixture.index("parser", &parser()).await;
+    fetched(&fixture, "parser", 20).await;
+    fetched(&fixture, "shop", 10).await;
+    let response = fixture.search(json!({"rawQuery": "delay"})).await;
+    assert_eq!(response.repo_name, "shop");
+    assert!(!warned(&response, "was searched, and not"), "{:?}", response.warnings);
+    fetched(&fixture, "parser", 0).await;
+    assert_eq!(fixture.search(json!({"rawQuery": "delay"})).await.repo_name, "parser");
+    fixture.enqueue(&parser).await;
+    let response = fixture.search(json!({"rawQuery": "delay"})).await;
+    assert_eq!(response.repo_name, "shop");
+    let expected =
+        "repo:local/shop was searched, and not repo:local/parser, which you fetched last";
+    assert!(warned(&response, expected), "{:?}", response.warnings);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn repository_with_an_open_run_is_not_ready() {
     let fixture = Fixture::new().await;
@@ -60,7 +92,8 @@ async fn missing_repository_is_an_error_that_says_what_to_do() {
     let fixture = Fixture::empty().await;
     let error = search(&fixture.context(), json!({"rawQuery": "x"})).await.unwrap_err();
     assert!(matches!(error, Error::NoReadyRepository(_)), "{error}");
-    assert!(error.to_string().contains("never indexed"), "{error}");
+    assert_eq!(error.kind(), ErrorKind::Conflict);
+    assert!(error.to_string().contains("there is none; fetch one"), "{error}");
     let fields = json!({"rawQuery": "x", "repoOwner": "local", "repoName": "none"});
     let error = search(&fixture.context(), fields).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotFound);
@@ -75,20 +108,27 @@ async fn global_search_merges_the_repositories_of_all_projects() {
     let contexts =
         [fixture.context(), fixture.context_of(other, Arc::default(), &Policy::default())];
     let request = global(json!({"rawQuery": "the reminder delay of a basket"}));
+    let labels =
+        |response: &RagSearchResponse| (response.repo_owner.clone(), response.repo_name.clone());
     let response = search_global(&contexts, &settings(), &request).await.unwrap();
-    assert_eq!((response.repo_owner.as_str(), response.repo_name.as_str()), ("local", "parser"));
+    assert_eq!(labels(&response), ("global".to_owned(), "global".to_owned()));
     let names: Vec<_> =
         response.matches.iter().map(|found| found.metadata.repo_name.as_str()).collect();
     assert!(names.contains(&"shop") && names.contains(&"parser"), "{names:?}");
     let place = "local/parser src/parser.rs:";
     assert!(response.augmented_prompt.contains(place), "{}", response.augmented_prompt);
 
-    let labels = json!({
+    for (name, seconds) in [("parser", 20), ("shop", 10)] {
+        fetched(&fixture, name, seconds).await;
+    }
+    let response = search_global(&contexts, &settings(), &request).await.unwrap();
+    assert_eq!(labels(&response), ("local".to_owned(), "shop".to_owned()), "fetched last");
+
+    let chosen = json!({
         "rawQuery": "delay", "displayRepoOwner": "acme", "displayRepoName": "everything",
     });
-    let response = search_global(&contexts[..1], &settings(), &global(labels)).await.unwrap();
-    let owner_and_name = (response.repo_owner.as_str(), response.repo_name.as_str());
-    assert_eq!(owner_and_name, ("acme", "everything"));
+    let response = search_global(&contexts[..1], &settings(), &global(chosen)).await.unwrap();
+    assert_eq!(labels(&response), ("acme".to_owned(), "everything".to_owned()));
     assert!(response.matches.iter().all(|found| found.metadata.repo_name == "shop"));
 }
 
@@ -112,7 +152,7 @@ async fn global_search_without_a_ready_repository_says_why() {
     let shop = fixture.index("shop", &shop()).await;
     fixture.enqueue(&shop).await;
     for (contexts, reason) in
-        [(vec![fixture.context()], "an index run is open"), (vec![], "never indexed")]
+        [(vec![fixture.context()], "an index run is open"), (vec![], "there is none")]
     {
         let request = global(json!({"rawQuery": "delay", "profile": "deep"}));
         let response = search_global(&contexts, &settings(), &request).await.unwrap();
@@ -125,30 +165,33 @@ async fn global_search_without_a_ready_repository_says_why() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn newest_run_that_ended_decides_whether_a_repository_is_ready() {
+async fn only_a_run_that_changed_the_index_makes_it_partial() {
     let fixture = Fixture::empty().await;
     let shop = fixture.index("shop", &shop()).await;
-    let context = fixture.context();
-    let reason = async || {
-        let error = search(&context, json!({"rawQuery": "delay"})).await.unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Conflict);
-        error.to_string()
-    };
+    let search = async || fixture.search(json!({"rawQuery": "delay"})).await;
     let run = fixture.enqueue(&shop).await;
-    let open = reason().await;
-    assert!(open.contains("an index run is open"), "{open}");
+    let open = search().await;
+    assert_eq!((open.repo_name.as_str(), open.mixed), ("shop", true));
+    assert!(warned(&open, "an index run is open"), "{:?}", open.warnings);
     let store = fixture.database.store();
     assert!(mc_store::ingest_runs::cancel(store, run, "an admin").await.unwrap());
-    let failed = reason().await;
-    assert!(failed.contains("the last index run failed"), "{failed}");
+    let unchanged = search().await;
+    let is_whole = |found: &RagSearchResponse| !found.mixed && !warned(found, "may be missing");
+    assert!(is_whole(&unchanged), "{:?}", unchanged.warnings);
 
+    // As an interrupted run leaves it.
+    let execute = async |sql: &str| {
+        mc_store::testing::execute(fixture.database.url(), sql).await.unwrap();
+    };
+    execute("update repositories set is_partial = true").await;
+    let failed = search().await;
+    assert!(failed.mixed && warned(&failed, "the last index run failed"), "{:?}", failed.warnings);
     fixture.index("shop", &crate::fixture::shop()).await;
-    let response = fixture.search(json!({"rawQuery": "delay"})).await;
-    assert_eq!(response.repo_name, "shop");
-    let sql = "update ingest_runs set failed_files = 1 where status = 'SUCCEEDED'";
-    mc_store::testing::execute(fixture.database.url(), sql).await.unwrap();
-    let unread = reason().await;
-    assert!(unread.contains("could not read or store some files"), "{unread}");
+    let whole = search().await;
+    assert!(is_whole(&whole), "{:?}", whole.warnings);
+    execute("update ingest_runs set failed_files = 1 where status = 'SUCCEEDED'").await;
+    let unread = search().await;
+    assert!(warned(&unread, "could not read or store some files"), "{:?}", unread.warnings);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -118,17 +118,23 @@ pub async fn known(store: &Store, repository: RepositoryId) -> Result<HashMap<St
     file.collect()
 }
 
-/// Writes the row of a file; an existing one keeps its id.
-pub async fn put(tx: &mut Tx, repository: &Repository, file: &NewFile) -> Result<FileId> {
+/// Writes the row of a file that was read at this commit; an existing one keeps its id.
+pub async fn put(
+    tx: &mut Tx,
+    repository: &Repository,
+    file: &NewFile,
+    source_ref: &str,
+) -> Result<FileId> {
     let id = sqlx::query_scalar!(
         "insert into files (id, repository_id, project_id, path, content_hash, size_bytes, language,
-             line_count, chunker_version, masking_fingerprint)
-         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+             line_count, chunker_version, masking_fingerprint, source_ref)
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
          on conflict (repository_id, path) do update set
              content_hash = excluded.content_hash, size_bytes = excluded.size_bytes,
              language = excluded.language, line_count = excluded.line_count,
              chunker_version = excluded.chunker_version,
-                 masking_fingerprint = excluded.masking_fingerprint, updated_at = now()
+             masking_fingerprint = excluded.masking_fingerprint, source_ref = excluded.source_ref,
+             updated_at = now()
          returning id",
         FileId::generate().0,
         repository.id.0,
@@ -139,7 +145,8 @@ pub async fn put(tx: &mut Tx, repository: &Repository, file: &NewFile) -> Result
         file.language,
         file.line_count,
         file.chunker_version,
-        file.masking_fingerprint
+        file.masking_fingerprint,
+        source_ref
     )
     .fetch_one(&mut *tx.0)
     .await?;
@@ -151,7 +158,6 @@ pub async fn put_code(
     tx: &mut Tx,
     repository: &Repository,
     file: FileId,
-    source_ref: &str,
     chunks: &[NewChunk],
     symbols: &[NewSymbol],
 ) -> Result<Written> {
@@ -162,14 +168,13 @@ pub async fn put_code(
         tx.run(sqlx::query!(
             "insert into code_chunks (passage_id, project_id, repository_id, file_id, chunk_index,
                  line_start, line_end, overlap_lines, chunk_hash, span_hash, summary,
-                 parent_symbol, source_ref, trust)
-             values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
+                 parent_symbol, trust)
+             values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
              on conflict (passage_id) do update set
                  chunk_index = excluded.chunk_index, line_start = excluded.line_start,
                  line_end = excluded.line_end, overlap_lines = excluded.overlap_lines,
                  span_hash = excluded.span_hash, summary = excluded.summary,
-                 parent_symbol = excluded.parent_symbol, source_ref = excluded.source_ref,
-                 trust = excluded.trust",
+                 parent_symbol = excluded.parent_symbol, trust = excluded.trust",
             id.0,
             project.0,
             repository.id.0,
@@ -182,7 +187,6 @@ pub async fn put_code(
             chunk.span_hash,
             chunk.summary,
             chunk.parent_symbol,
-            source_ref,
             chunk.trust.as_str()
         ))
         .await?;

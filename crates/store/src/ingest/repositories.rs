@@ -403,10 +403,20 @@ pub(crate) async fn lock(tx: &mut Tx, id: RepositoryId) -> Result<()> {
     if locked.is_some() { Ok(()) } else { Err(Error::DeletedConcurrently) }
 }
 
-/// Marks a repository as indexed at a commit.
+/// Marks the index of a repository as partial, before a run changes it.
+pub async fn mark_partial(tx: &mut Tx, id: RepositoryId) -> Result<()> {
+    tx.run(sqlx::query!(
+        "update repositories set is_partial = true where id = $1 and not is_partial",
+        id.0
+    ))
+    .await
+}
+
+/// Marks the index of a repository as that of a whole commit.
 pub async fn mark_indexed(tx: &mut Tx, id: RepositoryId, source_ref: &str) -> Result<()> {
     let project = sqlx::query_scalar!(
-        "update repositories set source_ref = $2, indexed_at = now() where id = $1
+        "update repositories set source_ref = $2, indexed_at = now(), is_partial = false
+             where id = $1
              returning project_id",
         id.0,
         source_ref

@@ -20,7 +20,7 @@ use crate::row::read;
 use crate::{Result, Store, Tx};
 
 pub use fetch::{Fetch, FetchTarget, begin, fail, fail_abandoned, of_run, release, succeed};
-pub use space::{Space, delete_expired, exist, lock_space, set_size};
+pub use space::{Space, delete_expired, exist, lock_space, set_size, space};
 
 /// Kind of the job that fetches a workspace; its argument is the workspace's id.
 pub const JOB: &str = "fetch_workspace";

@@ -142,12 +142,12 @@ pub async fn record_cited(
 pub(crate) async fn record_merged(tx: &mut Tx, project: ProjectId, sha: &str) -> Result<()> {
     tx.run(sqlx::query!(
         "with touched as (
-             select distinct f.path from code_chunks k join files f on f.id = k.file_id
-             where k.project_id = $1 and k.source_ref = $2
+             select distinct f.path from files f
+             where f.project_id = $1 and f.source_ref = $2
                  and exists (select from pull_requests c
                              where c.project_id = $1 and c.merge_sha = $2 and c.state = 'merged')
-                 and exists (select from code_chunks o
-                             where o.repository_id = k.repository_id and o.source_ref <> $2)),
+                 and exists (select from files o
+                             where o.repository_id = f.repository_id and o.source_ref <> $2)),
          held as (
              select distinct on (i.record_id) i.record_id, i.bundle_id
              from touched t

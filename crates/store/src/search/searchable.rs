@@ -17,7 +17,7 @@ pub struct SearchableRepository {
     pub name: String,
     /// `repo:owner/name`, the source of its documents.
     pub namespace: String,
-    /// Commit of the last index run; empty outside git.
+    /// Commit of the last successful run; empty outside git.
     pub source_ref: String,
     /// Whether its index is complete.
     pub readiness: Readiness,
@@ -25,18 +25,19 @@ pub struct SearchableRepository {
     pub indexed_at: Option<DateTime<Utc>>,
 }
 
-/// State of the index of a repository, by its runs of all refs.
+/// State of the index of a repository.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Readiness {
-    /// The newest run that ended has stored every file, and no run is open.
+    /// Its files are those of one commit: no run is open, the last one that changed it has ended
+    /// well, and could read and store every file.
     Ready,
     /// No run has indexed it, and none is open.
     NeverIndexed,
     /// A run is queued or running.
     RunIsOpen,
-    /// The newest run that ended has failed, or was cancelled.
+    /// The last run that changed the index has failed, or was cancelled.
     RunFailed,
-    /// The newest run that ended has succeeded, but could not read or store some files.
+    /// The last run that changed the index could not read or store some files.
     FilesFailed,
 }
 
@@ -61,11 +62,14 @@ pub async fn repository(
     Ok(read_repositories(store, project, Some(repository)).await?.pop())
 }
 
-/// Returns the repositories that the caller of `store` has fetched in a project, the last one
-/// first.
-pub async fn last_fetched(store: &Store, project: ProjectId) -> Result<Vec<RepositoryId>> {
-    let repositories = sqlx::query_scalar!(
-        r#"select repository_id as "repository_id!" from workspaces
+/// Returns the repositories that the caller of `store` has fetched in a project, each with the
+/// time, the last one first.
+pub async fn last_fetched(
+    store: &Store,
+    project: ProjectId,
+) -> Result<Vec<(RepositoryId, DateTime<Utc>)>> {
+    let repositories = sqlx::query!(
+        r#"select repository_id as "repository_id!", fetched_at as "fetched_at!" from workspaces
            where project_id = $1 and owner_id = (select mc.principal())
                and repository_id is not null and fetched_at is not null
            order by fetched_at desc limit 20"#,
@@ -73,7 +77,7 @@ pub async fn last_fetched(store: &Store, project: ProjectId) -> Result<Vec<Repos
     )
     .fetch_all(&mut *store.read().await?)
     .await?;
-    Ok(repositories.into_iter().map(Into::into).collect())
+    Ok(repositories.into_iter().map(|row| (row.repository_id.into(), row.fetched_at)).collect())
 }
 
 /// Whether a project has documents that belong to none of its repositories.
@@ -96,15 +100,13 @@ async fn read_repositories(
 ) -> Result<Vec<SearchableRepository>> {
     let rows = sqlx::query!(
         r#"select r.id, r.owner, r.name, r.namespace as "namespace!", r.source_ref, r.indexed_at,
+               r.is_partial,
                exists (select from ingest_runs o where o.repository_id = r.id
                        and o.status in ('QUEUED', 'RUNNING')) as "has_open_run!",
-               coalesce(last.status = 'FAILED', false) as "has_failed!",
-               coalesce(last.failed_files, 0) as "failed_files!"
+               coalesce((select i.failed_files from ingest_runs i
+                         where i.repository_id = r.id and i.status = 'SUCCEEDED'
+                         order by i.completed_at desc limit 1), 0) as "failed_files!"
            from repositories r
-           left join lateral (
-               select i.status, i.failed_files from ingest_runs i
-               where i.repository_id = r.id and i.status in ('SUCCEEDED', 'FAILED')
-               order by i.queued_at desc limit 1) last on true
            where r.project_id = $1 and ($2::uuid is null or r.id = $2)
            order by r.indexed_at desc nulls last, r.id"#,
         project.0,
@@ -116,7 +118,7 @@ async fn read_repositories(
         id: row.id.into(), owner, name, namespace, source_ref, indexed_at,
         readiness: match row {
             _ if row.has_open_run => Readiness::RunIsOpen,
-            _ if row.has_failed => Readiness::RunFailed,
+            _ if row.is_partial => Readiness::RunFailed,
             _ if row.indexed_at.is_none() => Readiness::NeverIndexed,
             _ if row.failed_files > 0 => Readiness::FilesFailed,
             _ => Readiness::Ready,

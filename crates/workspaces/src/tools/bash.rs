@@ -63,7 +63,7 @@ pub async fn bash(
     check_bash(workspace, navigation)?;
     let wall_time = Duration::from_secs(request.timeout_seconds.unwrap_or_default().get());
     let limits = Limits { wall_time, output_bytes: MAX_OUTPUT_BYTES, ..commands.limits.clone() };
-    let command = command(workspace, navigation, request.command.as_str())?.limits(limits);
+    let command = command(workspace, navigation, request.command.as_str())?.limits(limits.clone());
     let mut progress = CommandProgress::default();
     let on_output = move |stream, bytes: &[u8]| {
         let count = match stream {
@@ -76,7 +76,7 @@ pub async fn bash(
     let outcome = commands.sandbox.run(command, on_output, cancel).await?;
     let (stdout, stderr) = (&outcome.stdout, &outcome.stderr);
     let mut error = shown(workspace, stderr);
-    let (error_code, reason) = result(outcome.status, outcome.ended_by, wall_time);
+    let (error_code, reason) = result(outcome.status, outcome.ended_by, &limits);
     if let Some(reason) = reason {
         let is_in_line = !error.is_empty() && !error.ends_with('\n');
         error.push_str(if is_in_line { "\n" } else { "" });
@@ -119,10 +119,10 @@ fn command(
 }
 
 /// Returns the exit code, and what else ended the command.
-fn result(status: Status, ended_by: EndedBy, wall_time: Duration) -> (i32, Option<String>) {
+fn result(status: Status, ended_by: EndedBy, limits: &Limits) -> (i32, Option<String>) {
     match (ended_by, status) {
         (EndedBy::Limit(limit), _) => {
-            let reason = reason_of(limit, wall_time);
+            let reason = reason_of(limit, limits);
             (LIMIT_CODE, Some(format!("The command was ended: {reason}.")))
         }
         (EndedBy::Cancelled, _) => (CANCELLED_CODE, Some("The command was cancelled.".into())),
@@ -134,18 +134,34 @@ fn result(status: Status, ended_by: EndedBy, wall_time: Duration) -> (i32, Optio
     }
 }
 
-fn reason_of(limit: Limit, wall_time: Duration) -> String {
-    match limit {
+/// Returns which limit was reached, with the setting that an operator may raise.
+fn reason_of(limit: Limit, limits: &Limits) -> String {
+    let mebibytes = |bytes: u64| format!("{} MiB", bytes >> 20);
+    let (excess, setting) = match limit {
         Limit::WallTime => {
-            let seconds = wall_time.as_secs();
-            format!("it ran longer than {seconds} s; set timeout_seconds, or do less at once")
+            let seconds = limits.wall_time.as_secs();
+            return format!(
+                "it ran longer than {seconds} s; set timeout_seconds, or do less at once"
+            );
         }
-        Limit::ProcessorTime => "it used too much processor time".into(),
-        Limit::Memory => "it used too much memory".into(),
-        Limit::Processes => "it started too many processes".into(),
-        Limit::FileBytes => "it wrote a file that is too large".into(),
-        Limit::DiskBytes => "it used too much space on the disk".into(),
-    }
+        Limit::ProcessorTime => (
+            format!("used more than {} s of processor time", limits.processor_time.as_secs()),
+            "processor_time_seconds",
+        ),
+        Limit::Memory => {
+            (format!("used more than {} of memory", mebibytes(limits.memory_bytes)), "memory_bytes")
+        }
+        Limit::Processes => {
+            (format!("started more than {} processes", limits.processes), "processes")
+        }
+        Limit::FileBytes => {
+            (format!("wrote a file of more than {}", mebibytes(limits.file_bytes)), "file_bytes")
+        }
+        Limit::DiskBytes => {
+            (format!("used more than {} of the disk", mebibytes(limits.disk_bytes)), "disk_bytes")
+        }
+    };
+    format!("it {excess}; do less at once, or ask the operator to raise sandbox.limits.{setting}")
 }
 
 /// Returns an output as masked text, with the number of bytes that were left out.

@@ -101,6 +101,7 @@ impl Call<'_> {
                 Output::new(format!("Changed files that were staged: {count}."))
             }
             GitCommand::Checkout => {
+                required("checkout", "paths", request.paths.as_ref())?;
                 let revision = request.revision.as_ref().map(GitRef::as_str);
                 let count = tree.restore(revision, &paths, cancel).await?;
                 Output::new(format!("Files that were restored: {count}."))

@@ -7,7 +7,9 @@ use std::time::{Duration, Instant};
 use chrono::Utc;
 use mc_contract::number::WaitSeconds;
 use mc_contract::operations::workspace_tools::{BashRequest, Command, ToolResponse};
-use mc_domain::{Classified as _, CommandId, CommandState, ErrorKind, NavigationId, WorkspaceId};
+use mc_domain::{
+    Classified as _, CommandId, CommandState, ErrorKind, NavigationId, UserId, WorkspaceId,
+};
 use mc_sandbox::{Limits, Sandbox};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio_util::sync::CancellationToken;
@@ -21,8 +23,10 @@ use crate::{Error, ServiceError};
 const KEPT: Duration = Duration::from_mins(30);
 /// Maximum number of commands that run on a node at once.
 const MAX_RUNNING: usize = 8;
-/// Maximum number of results that are kept.
-const MAX_RESULTS: usize = 256;
+/// Maximum number of them of one user.
+const MAX_OF_USER: usize = 4;
+/// Maximum number of results of one user that are kept.
+const MAX_RESULTS: usize = 64;
 
 /// The commands of a node that run, or ended not long ago.
 #[derive(Debug)]
@@ -33,6 +37,7 @@ pub(super) struct RunningCommands {
 
 #[derive(Debug)]
 struct Entry {
+    user: UserId,
     navigation: NavigationId,
     workspace: WorkspaceId,
     command: Command,
@@ -55,18 +60,24 @@ impl RunningCommands {
     /// Starts a command. It has its workspace alone until it ends.
     pub fn start(
         &self,
+        user: UserId,
         session: Session,
         permit: Permit,
         sandbox: Arc<Sandbox>,
         limits: Limits,
         request: BashRequest,
     ) -> Result<CommandId, ServiceError> {
+        self.forget_old(user);
+        if self.count_of(user) >= MAX_OF_USER {
+            return Err(ServiceError::TooManyCommandsOfUser(MAX_OF_USER));
+        }
         let slot = Arc::clone(&self.slots).try_acquire_owned();
         let slot = slot.map_err(|_| ServiceError::TooManyCommands(MAX_RUNNING))?;
         let id = CommandId(uuid::Uuid::new_v4());
         let (done, result) = watch::channel(None);
         let (progress, cancel) = (Arc::default(), CancellationToken::new());
         let entry = Entry {
+            user,
             navigation: session.id(),
             workspace: session.workspace(),
             command: Command {
@@ -82,7 +93,6 @@ impl RunningCommands {
             cancel: cancel.clone(),
             completed_at: None,
         };
-        self.forget_old();
         self.all().insert(id, entry);
         permit.name(session.id(), id);
         let running = Running { session, permit, slot, sandbox, limits, request, progress, cancel };
@@ -140,12 +150,20 @@ impl RunningCommands {
         entry.map(read).ok_or(ServiceError::UnknownCommand(id))
     }
 
-    fn forget_old(&self) {
+    /// Returns the number of commands of a user that run.
+    fn count_of(&self, user: UserId) -> usize {
+        let all = self.all();
+        all.values().filter(|entry| entry.user == user && entry.completed_at.is_none()).count()
+    }
+
+    /// Forgets old results, so that the user may get another one.
+    fn forget_old(&self, user: UserId) {
         let mut all = self.all();
         all.values_mut().for_each(Entry::note_end);
         all.retain(|_, entry| entry.completed_at.is_none_or(|ended| ended.elapsed() < KEPT));
-        while all.len() >= MAX_RESULTS {
-            let ended = all.iter().filter_map(|(id, entry)| Some((*id, entry.completed_at?)));
+        while all.values().filter(|entry| entry.user == user).count() >= MAX_RESULTS {
+            let own = all.iter().filter(|(_, entry)| entry.user == user);
+            let ended = own.filter_map(|(id, entry)| Some((*id, entry.completed_at?)));
             let Some((oldest, _)) = ended.min_by_key(|(_, ended)| *ended) else { return };
             all.remove(&oldest);
         }
@@ -176,7 +194,8 @@ impl Entry {
         let result = match finished {
             _ if has_panicked => Err(ServiceError::CommandFailed {
                 kind: ErrorKind::Internal,
-                reason: "the service failed while it ran".into(),
+                reason: "the service failed while it ran; its log has the cause; run it again"
+                    .into(),
             }),
             None => return Ok(command),
             Some(Ok(response)) => Ok(response),

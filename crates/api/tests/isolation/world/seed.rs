@@ -332,11 +332,13 @@ fn indexed(rows: &mut Rows, rng: &mut StdRng, project: &Project) {
     let repository = project.repositories[0].id;
     rows.each(
         "files (id, repository_id, project_id, path, content_hash, size_bytes, language, \
-         line_count, chunker_version)",
+         line_count, chunker_version, source_ref)",
         &project.files,
         |_, Thing { id, name, mark }| {
             let path = format!("{name}.rs");
-            row![*id, repository, p, path, Hash(mark), Plain(100), "rust", Plain(40), Plain(1)]
+            let (size, lines, version) = (Plain(100), Plain(40), Plain(1));
+            let source_ref = mark.as_str();
+            row![*id, repository, p, path, Hash(mark), size, "rust", lines, version, source_ref]
         },
     );
     rows.each(
@@ -472,7 +474,7 @@ fn passages(rows: &mut Rows, project: &Project, model: i16) {
     rows.each(
         "code_chunks (passage_id, project_id, repository_id, file_id, chunk_index, line_start, \
          line_end,
-             chunk_hash, span_hash, summary, parent_symbol, source_ref)",
+             chunk_hash, span_hash, summary, parent_symbol)",
         &project.passages[first..],
         |n, Thing { id, mark, .. }| {
             let (repository, file) = (project.repositories[0].id, project.files[n].id);
@@ -488,8 +490,7 @@ fn passages(rows: &mut Rows, project: &Project, model: i16) {
                 Hash(mark),
                 Hash(mark),
                 summary,
-                symbol,
-                mark.as_str()
+                symbol
             ]
         },
     );

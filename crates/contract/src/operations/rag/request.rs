@@ -39,11 +39,11 @@ macro_rules! full_search {
             /// Sub-queries.
             #[serde(default)]
             pub multi_query: MultiQuery,
-            /// Most matches: 1 to 40.
+            /// Maximum number of matches: 1 to 40.
             pub top_k: Option<LenientNumber>,
-            /// Most passages that one sub-query contributes: 1 to 100.
+            /// Maximum number of passages that one sub-query contributes: 1 to 100.
             pub top_k_per_query: Option<LenientNumber>,
-            /// Most tokens of the context: 128 to 4,000, or less by the configuration.
+            /// Maximum number of tokens of the context: 128 to 4,000, or less by the configuration.
             pub max_context_tokens: Option<LenientNumber>,
             /// Whether a chat model shortens the snippets to the lines that matter.
             pub use_compression: Option<bool>,
@@ -188,7 +188,7 @@ pub struct MultiQuery {
     pub enabled: Option<bool>,
     /// Sub-queries to search for, the query itself included: 1 to 6.
     pub queries: Option<LenientNumber>,
-    /// Most sub-queries: 1 to 6. The lower of both numbers counts.
+    /// Maximum number of sub-queries: 1 to 6. The lower of both numbers counts.
     pub max_queries: Option<LenientNumber>,
 }
 

@@ -64,7 +64,7 @@ pub struct RagSearchResponse {
     /// Whether the search itself found nothing. A fallback may have added matches.
     pub no_results: bool,
     /// Whether the matches may be of several commits: an index run was open during the search, or
-    /// the last one failed. `source_ref` of each match of code is the commit at which it was read.
+    /// one was interrupted. `source_ref` of each match is the commit at which its file was read.
     pub mixed: bool,
     /// Why it found nothing, and what to try.
     pub no_results_reason: Option<String>,
@@ -125,7 +125,7 @@ pub struct RagMatchMetadata {
     pub summary: String,
     /// The enclosing definition.
     pub parent_symbol: Option<String>,
-    /// Commit of the indexed text.
+    /// Commit at which the file was read. A file that later commits did not change keeps it.
     pub source_ref: String,
     /// How far the text is trusted. An untrusted one may address the model that reads it.
     pub trust: Trust,

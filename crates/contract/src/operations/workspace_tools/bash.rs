@@ -16,7 +16,7 @@ use crate::text::ShellCommand;
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-#[schema(example = json!({"command": "cargo test --offline", "timeout_seconds": 300}))]
+#[schema(example = json!({"command": "python3 -m unittest", "timeout_seconds": 300}))]
 pub struct BashRequest {
     /// The command, at most 16,384 characters.
     pub command: ShellCommand,

@@ -59,6 +59,7 @@ impl Checkout {
             cut: chunker::Limits::default(),
             history: mc_git::HistoryLimits::default(),
             clones: None,
+            credentials: None,
             observer: Arc::new(Citations(store.clone())),
         };
         Self { context, project, folder, _cache: cache }

@@ -100,10 +100,7 @@ async fn merged_change_of_cited_code_counts_as_use() {
     world.ctx.finish().await;
     let sha = "d".repeat(40);
     // The merge commit changed only the cart.
-    let read = format!(
-        "update code_chunks set source_ref = '{sha}' from files f where f.id = file_id and \
-            f.path like '%cart.rb'"
-    );
+    let read = format!("update files set source_ref = '{sha}' where path like '%cart.rb'");
     testing::execute(world.url(), &read).await.unwrap();
     let change = |state| mc_store::pull_requests::NewPullRequest {
         external_id: "acme/shop!7".into(),

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use mc_domain::{NodeId, ProjectId, UserId, WorkspaceId};
+use sqlx::PgConnection;
 
 use crate::project_lock::{self, ProjectPart};
 use crate::{Result, Store, Tx};
@@ -10,7 +11,7 @@ use crate::{Result, Store, Tx};
 /// What the workspaces of a project take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Space {
-    /// Number of clones of the user.
+    /// Number of clones of the user, without those that could not be fetched.
     pub of_user: i64,
     /// Bytes of all clones of the project.
     pub bytes: i64,
@@ -22,13 +23,26 @@ pub struct Space {
 /// requests at once must not both get the rest of the space.
 pub async fn lock_space(tx: &mut Tx, project: ProjectId, user: UserId) -> Result<Space> {
     project_lock::lock(tx, project, ProjectPart::Workspaces).await?;
+    read_space(&mut tx.0, project, user).await
+}
+
+/// Returns what the clones of a project take.
+pub async fn space(store: &Store, project: ProjectId, user: UserId) -> Result<Space> {
+    read_space(&mut *store.read().await?, project, user).await
+}
+
+async fn read_space(
+    connection: &mut PgConnection,
+    project: ProjectId,
+    user: UserId,
+) -> Result<Space> {
     let row = sqlx::query!(
         r#"select of_user as "of_user!", bytes as "bytes!", pending as "pending!"
            from mc.workspace_space($1, $2)"#,
         project.0,
         user.0
     )
-    .fetch_one(&mut *tx.0)
+    .fetch_one(connection)
     .await?;
     Ok(Space { of_user: row.of_user, bytes: row.bytes, pending: row.pending })
 }

@@ -44,7 +44,7 @@ pub async fn load(store: &Store, project: ProjectId, ids: &[PassageId]) -> Resul
                   c.chunk_index as "chunk_index?", c.line_start as "line_start?",
                   c.line_end as "line_end?", c.overlap_lines as "overlap_lines?",
                   c.chunk_hash as "chunk_hash?", c.span_hash as "span_hash?",
-                  c.summary as "summary?", c.parent_symbol, c.source_ref as "source_ref?",
+                  c.summary as "summary?", c.parent_symbol, f.source_ref as "source_ref?",
                   d.id as "doc_id?", d.title as "doc_title?", d.url as "doc_url?",
                   d.source as "doc_source?", coalesce(b.trust, d.trust) as "doc_trust?",
                   h.sha as "sha?", h.trust as "commit_trust?"
@@ -52,6 +52,7 @@ pub async fn load(store: &Store, project: ProjectId, ids: &[PassageId]) -> Resul
            left join memory_records r on r.id = p.record_id
            left join code_chunks c on c.passage_id = p.id
            left join docs d on d.id = p.doc_id
+           left join files f on f.id = coalesce(c.file_id, d.file_id)
            -- The record of the document.
            left join memory_records b on b.id = d.record_id
            left join history_commits h on h.id = p.commit_id
@@ -208,6 +209,7 @@ impl Row {
             url: self.doc_url.take().unwrap_or_default(),
             source: self.doc_source.take().unwrap_or_default(),
             lines: self.first_line.zip(self.last_line),
+            source_ref: self.source_ref.take().unwrap_or_default(),
         }))
     }
 

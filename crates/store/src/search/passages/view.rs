@@ -186,7 +186,7 @@ pub struct CodeFacet {
     pub summary: String,
     /// Enclosing definition.
     pub parent_symbol: Option<String>,
-    /// Commit of the indexed text.
+    /// Commit at which its file was read; empty outside git.
     pub source_ref: String,
 }
 
@@ -205,6 +205,8 @@ pub struct DocFacet {
     pub source: String,
     /// First and last line of the passage, from 1, inclusive.
     pub lines: Option<(i32, i32)>,
+    /// Commit at which its file was read; empty outside git.
+    pub source_ref: String,
 }
 
 /// The fields of a commit.
