@@ -207,6 +207,7 @@ async fn delete_elsewhere(owner: &Service, other: &Service, location: &Path) {
     let mut id = id(&fetched(owner, location).await);
     while !owner.data_dir.join("workspaces").join(&id).exists() {
         // The other node has fetched it.
+        owner.delete(&format!("/workspaces/{id}")).await;
         id = self::id(&fetched(owner, location).await);
     }
     let path = navigation(other, &id).await;
@@ -221,7 +222,7 @@ async fn delete_elsewhere(owner: &Service, other: &Service, location: &Path) {
 async fn space_of_a_project_is_limited() {
     let database = TestDatabase::create().await;
     let mut service = Service::prepared();
-    service.write_config("workspaces: {max_per_user: 2}\n");
+    service.write_config("workspaces: {max_per_user: 2, max_project_megabytes: 1000}\n");
     service.set("MEMORY_COPILOT__DATABASE__URL", database.url().into());
     service.launch().await;
     service.project("shop").await;
@@ -243,11 +244,19 @@ async fn space_of_a_project_is_limited() {
     assert_eq!(status, 409, "{said}");
     assert!(said.to_string().contains("workspaces.max_per_user"), "{said}");
 
-    // As if the workspaces had grown.
     let path = navigation(&service, &id(&workspace)).await;
     service.post(&format!("{path}/navigator"), &json!({"subcommand": "lock_cwd"})).await;
-    let grown = format!("update workspaces set size_bytes = {}", 20_u64 << 30);
-    execute(database.url(), &grown).await.expect("a size");
+    // A large one of another node, which the collector of this node does not measure.
+    let large = format!(
+        "insert into workspaces (id, project_id, owner_id, repo_owner, repo_name, kind,
+             is_editable, state, size_bytes, expires_at)
+         select gen_random_uuid(), project_id, owner_id, repo_owner, repo_name, kind, true,
+             'ready', {}, expires_at
+         from workspaces where id = '{}'",
+        1_000_u64 << 20,
+        id(&workspace)
+    );
+    execute(database.url(), &large).await.expect("a workspace");
     let edit = json!({"subcommand": "create", "path": "x.txt", "content": "x"});
     let command = json!({"command": "echo x > x.txt"});
     for (part, request) in [("edit", &edit), ("commands", &command)] {

@@ -60,9 +60,17 @@ class Session:
 
     async def is_freed_by_cancel(self) -> bool:
         """Cancels the call that runs a long command. Then another call can change the tree."""
-        command = self.call("bash", command="sleep 500", timeout_seconds=600)
+        begun = asyncio.Event()
+
+        async def on_progress(progress, total, message) -> None:
+            begun.set()
+
+        arguments = {"command": "sleep 500", "timeout_seconds": 600}
+        if self.is_stateless:
+            arguments["handle"] = self.handle
+        command = self.client.call_tool("bash", arguments, progress_callback=on_progress)
         call = asyncio.create_task(command)
-        await asyncio.sleep(1.5)
+        await begun.wait()
         call.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await call

@@ -6,7 +6,7 @@ use std::task::Poll;
 use futures::FutureExt as _;
 use mc_indexer::index::Context;
 use mc_indexer::run::{self, RunOutcome};
-use mc_store::ingest_runs::IngestRun;
+use mc_store::ingest_runs::{self, IngestRun};
 use tokio_util::sync::CancellationToken;
 
 use super::Result;
@@ -18,6 +18,8 @@ pub enum Interruption {
     Drop,
     /// It is cancelled, as when its node stops.
     Cancel,
+    /// A user ends it: it has failed, and no run is open.
+    Fail,
 }
 
 /// Executes a run, and interrupts it when it was polled `polls` times. Returns how often it was
@@ -44,6 +46,10 @@ pub async fn execute(
     }
     match interruption {
         Interruption::Drop => Ok((polled, true)),
+        Interruption::Fail => {
+            drop(running);
+            Ok((polled, ingest_runs::cancel(&context.store, run.id, "a user").await?))
+        }
         Interruption::Cancel => {
             stop.cancel();
             Ok((polled, running.await? == RunOutcome::Stopped))

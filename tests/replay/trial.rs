@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use mc_domain::IngestStatus;
 use mc_store::Store;
 use mc_store::ingest_runs::IngestRun;
 use rand::rngs::StdRng;
@@ -129,6 +130,8 @@ pub struct Interrupted {
     pub dropped: usize,
     /// Runs that were cancelled.
     pub cancelled: usize,
+    /// Runs that a user ended, so that no run was open.
+    pub failed: usize,
     /// Polls after which runs were interrupted.
     pub polls: Vec<usize>,
     /// Interruptions after which files were stored, but not all.
@@ -181,7 +184,7 @@ pub async fn interrupt(
 impl Interrupted {
     /// Number of interruptions.
     pub fn count(&self) -> usize {
-        self.dropped + self.cancelled
+        self.dropped + self.cancelled + self.failed
     }
 }
 
@@ -201,13 +204,16 @@ impl Trial<'_> {
     /// Indexes another commit, with interruptions.
     async fn round(&mut self) -> Result<()> {
         let mut target = self.push()?;
-        let run = self.index.enqueue().await?;
+        let mut run = self.index.enqueue().await?;
         let watcher = Watcher::start(&self.index, &self.states);
         for _ in 0..INTERRUPTIONS_OF_A_RUN {
             if self.found.count() == self.count || !self.interrupt(&run).await? {
                 break;
             }
             self.check_interrupted(&target).await?;
+            if self.index.run(&run).await?.status == IngestStatus::Failed {
+                run = self.index.enqueue().await?;
+            }
             if self.random.random_ratio(1, 4) {
                 target = self.push()?;
             }
@@ -226,7 +232,7 @@ impl Trial<'_> {
 
     /// Executes a run, and interrupts it. Returns whether it was interrupted before its end.
     async fn interrupt(&mut self, run: &IngestRun) -> Result<bool> {
-        let kinds = [Interruption::Drop, Interruption::Cancel];
+        let kinds = [Interruption::Drop, Interruption::Cancel, Interruption::Fail];
         let kind = kinds[self.random.random_range(0..kinds.len())];
         let polls = self.random.random_range(1..=self.polls.max(2));
         let (polled, is_interrupted) = execute(&self.index.context, run, kind, polls).await?;
@@ -240,6 +246,7 @@ impl Trial<'_> {
         match kind {
             Interruption::Drop => self.found.dropped += 1,
             Interruption::Cancel => self.found.cancelled += 1,
+            Interruption::Fail => self.found.failed += 1,
         }
         Ok(true)
     }

@@ -109,8 +109,14 @@ fn describe(report: &mut Report, replayed: &Replayed, found: &Interrupted) {
             row("unchanged chunks of changed files reused", reuse(changed), ""),
             row("their share", share(changed), "0.99"),
             row(
-                "interruptions (dropped, cancelled)",
-                format!("{} ({}, {})", found.count(), found.dropped, found.cancelled),
+                "interruptions (dropped, cancelled, failed)",
+                format!(
+                    "{} ({}, {}, {})",
+                    found.count(),
+                    found.dropped,
+                    found.cancelled,
+                    found.failed
+                ),
                 "",
             ),
             row("polls before them (median, most)", format!("{middle}, {last}"), ""),

@@ -59,7 +59,13 @@ pub async fn forward(State(api): State<ApiState>, request: Request, next: Next) 
         Ok(None) => return next.run(Request::from_parts(parts, body)).await,
         Err(problem) => return problem.into_response(),
     };
-    send(&api, &node, Request::from_parts(parts, body)).await.unwrap_or_else(|error| {
+    let is_deletion = parts.method == Method::DELETE && is_route(&parts, WORKSPACE);
+    let sent = send(&api, &node, Request::from_parts(parts.clone(), body)).await;
+    if is_deletion && sent.is_err() {
+        // Its collector deletes the files.
+        return next.run(Request::from_parts(parts, Body::empty())).await;
+    }
+    sent.unwrap_or_else(|error| {
         tracing::warn!(node.name = node.name, error, "a node did not respond");
         let detail = format!("the node {} has the files and did not respond", node.name);
         let hint =
@@ -74,7 +80,7 @@ async fn node_of(
     api: &ApiState,
     parts: &mut http::request::Parts,
 ) -> Result<Option<Node>, Problem> {
-    let route = parts.extensions.get::<MatchedPath>().map_or("", MatchedPath::as_str);
+    let route = route(parts);
     let is_navigation = route.starts_with(NAVIGATION);
     let needs_files = match route.strip_prefix(WORKSPACE) {
         Some("") => parts.method == Method::DELETE,
@@ -104,6 +110,14 @@ async fn node_of(
     Ok(node.filter(is_other))
 }
 
+fn route(parts: &http::request::Parts) -> &str {
+    parts.extensions.get::<MatchedPath>().map_or("", MatchedPath::as_str)
+}
+
+fn is_route(parts: &http::request::Parts, wanted: &str) -> bool {
+    route(parts) == wanted
+}
+
 async fn workspace_of(
     api: &ApiState,
     caller: &Principal,
@@ -123,18 +137,9 @@ async fn send(api: &ApiState, node: &Node, request: Request) -> Result<Response,
     let path = parts.uri.path_and_query().map_or("/", |path| path.as_str());
     let url = format!("{}{path}", node.url.trim_end_matches('/'));
     let body = axum::body::to_bytes(body, MAX_BODY).await.map_err(|error| error.to_string())?;
-    let mut headers = without_connection(parts.headers);
-    let value = |text: &str| HeaderValue::from_str(text).map_err(|error| error.to_string());
+    let caller = parts.extensions.get::<ClientInfo>();
+    let mut headers = with_client(without_connection(parts.headers), caller)?;
     headers.insert(FORWARDED_BY, value(&api.workbench.settings.node.to_string())?);
-    // What the client itself claims does not count, as this node may be a trusted proxy there.
-    for name in [header::FORWARDED, X_FORWARDED_FOR, X_FORWARDED_PROTO] {
-        headers.remove(name);
-    }
-    if let Some(client) = parts.extensions.get::<ClientInfo>() {
-        headers.insert(X_FORWARDED_FOR, value(&client.network.address().to_string())?);
-        let scheme = if client.is_https { "https" } else { "http" };
-        headers.insert(X_FORWARDED_PROTO, HeaderValue::from_static(scheme));
-    }
     let sent = client
         .request(parts.method, url)
         .headers(headers)
@@ -150,9 +155,55 @@ async fn send(api: &ApiState, node: &Node, request: Request) -> Result<Response,
     Ok(response)
 }
 
+fn value(text: &str) -> Result<HeaderValue, String> {
+    HeaderValue::from_str(text).map_err(|error| error.to_string())
+}
+
+/// Replaces what the client itself claims of its address, since this node may be a trusted proxy at
+/// the other one.
+fn with_client(mut headers: HeaderMap, client: Option<&ClientInfo>) -> Result<HeaderMap, String> {
+    for name in [header::FORWARDED, X_FORWARDED_FOR, X_FORWARDED_PROTO] {
+        headers.remove(name);
+    }
+    if let Some(client) = client {
+        headers.insert(X_FORWARDED_FOR, value(&client.network.address().to_string())?);
+        let scheme = if client.is_https { "https" } else { "http" };
+        headers.insert(X_FORWARDED_PROTO, HeaderValue::from_static(scheme));
+    }
+    Ok(headers)
+}
+
 fn without_connection(mut headers: HeaderMap) -> HeaderMap {
     for name in OF_CONNECTION {
         headers.remove(name);
     }
     headers
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::{IpAddr, Ipv4Addr};
+
+    use super::*;
+    use crate::ingress::ClientNetwork;
+
+    #[test]
+    fn claims_of_the_client_about_its_address_are_not_sent_on() {
+        let mut headers = HeaderMap::new();
+        for (name, claim) in [
+            (header::FORWARDED, "for=203.0.113.9;proto=https"),
+            (X_FORWARDED_FOR, "203.0.113.9"),
+            (X_FORWARDED_PROTO, "https"),
+        ] {
+            headers.insert(name, HeaderValue::from_static(claim));
+        }
+        let address = IpAddr::from([192, 0, 2, 7]);
+        let local = Ipv4Addr::LOCALHOST.into();
+        let client = ClientInfo { network: ClientNetwork::of(address), local, is_https: false };
+        let sent = with_client(headers.clone(), Some(&client)).expect("headers");
+        assert_eq!(sent.get(header::FORWARDED), None);
+        assert_eq!(sent[X_FORWARDED_FOR], "192.0.2.7");
+        assert_eq!(sent[X_FORWARDED_PROTO], "http");
+        assert!(with_client(headers, None).expect("headers").is_empty());
+    }
 }

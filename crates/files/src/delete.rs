@@ -11,9 +11,8 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
-/// Flags that open a directory, and no link.
-const DIRECTORY: OFlags =
-    OFlags::DIRECTORY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC).union(OFlags::RDONLY);
+use crate::root::DIRECTORY;
+
 /// Maximum time: a process may create files as fast as they are deleted.
 const MAX_TIME: Duration = Duration::from_mins(2);
 
@@ -35,24 +34,30 @@ pub fn delete_tree(directory: &Path) -> io::Result<()> {
             return Ok(rmdir(directory)?);
         }
         let mut failure = None;
-        let mut has_deleted = false;
+        let mut deleted = 0_u64;
         for name in &names {
-            match delete_entry(top.as_fd(), name, &mut moved) {
-                Ok(()) => has_deleted = true,
-                Err(error) => failure = Some(error),
+            if let Err(error) = delete_entry(top.as_fd(), name, &mut moved, &mut deleted) {
+                failure = Some(error);
             }
         }
         match failure {
-            Some(error) if !has_deleted => return Err(error.into()),
+            Some(error) if deleted == 0 => return Err(error.into()),
             _ if started.elapsed() > MAX_TIME => return Err(io::ErrorKind::TimedOut.into()),
             _ => {}
         }
     }
 }
 
-/// Deletes a file, or a directory, whose own directories are moved to `top`.
-fn delete_entry(top: BorrowedFd<'_>, name: &CStr, moved: &mut u64) -> Result<(), Errno> {
+/// Deletes a file, or a directory, whose own directories are moved to `top`. Counts what it has
+/// deleted and moved, also if it fails then.
+fn delete_entry(
+    top: BorrowedFd<'_>,
+    name: &CStr,
+    moved: &mut u64,
+    deleted: &mut u64,
+) -> Result<(), Errno> {
     if is_unlinked(top, name)? {
+        *deleted += 1;
         return Ok(());
     }
     let directory = open_below(top, name)?;
@@ -60,11 +65,14 @@ fn delete_entry(top: BorrowedFd<'_>, name: &CStr, moved: &mut u64) -> Result<(),
         if !is_unlinked(directory.as_fd(), &entry)? {
             move_up(directory.as_fd(), &entry, top, moved)?;
         }
+        *deleted += 1;
     }
     match unlinkat(top, name, AtFlags::REMOVEDIR) {
-        Err(Errno::NOENT) => Ok(()),
-        removed => removed,
+        Err(Errno::NOENT) => {}
+        removed => removed?,
     }
+    *deleted += 1;
+    Ok(())
 }
 
 /// Deletes an entry that is no directory. Returns `false` for a directory.

@@ -10,6 +10,8 @@ use mc_privileges::raise_privileges;
 
 use crate::{Error, Identity, Root};
 
+/// Why a directory above the data directory is refused.
+const CONTAINS_DATA: &str = "contains the data directory of the service";
 /// Directories of the kernel: devices, and the memory and environment of processes.
 const KERNEL: &[&str] = &["/proc", "/sys", "/dev"];
 
@@ -74,7 +76,7 @@ impl Snapshot {
     pub fn check(&self, path: &Path) -> Result<(), Error> {
         self.check_inside(path)?;
         if identity(path)?.is_some_and(|own| self.ancestors.contains(&own)) {
-            return Err(refused(path, "contains the data directory of the service"));
+            return Err(refused(path, CONTAINS_DATA));
         }
         Ok(())
     }
@@ -95,11 +97,16 @@ impl Snapshot {
         if self.contains(root.identity()?) { Err(never_read(root.path())) } else { Ok(()) }
     }
 
-    /// Rejects an open directory that is protected or is in a protected directory, wherever its
-    /// path leads now.
+    /// Rejects an open directory as [`Self::check`] does, wherever its path leads now.
     pub fn check_open(&self, root: &Root) -> Result<(), Error> {
-        let is_protected = root.with_parents()?.into_iter().any(|each| self.contains(each));
-        if is_protected { Err(never_read(root.path())) } else { Ok(()) }
+        let with_parents = root.with_parents()?;
+        if with_parents.iter().any(|each| self.contains(*each)) {
+            return Err(never_read(root.path()));
+        }
+        if with_parents.first().is_some_and(|own| self.ancestors.contains(own)) {
+            return Err(refused(root.path(), CONTAINS_DATA));
+        }
+        Ok(())
     }
 
     /// Returns whether a directory is one of the protected ones.

@@ -18,7 +18,7 @@ use crate::{Error, FileError};
 /// Flags that open a file below a directory, and follow no link.
 const FILE: OFlags = OFlags::RDONLY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 /// Flags that open a directory below another one.
-const DIRECTORY: OFlags = FILE.union(OFlags::DIRECTORY);
+pub(crate) const DIRECTORY: OFlags = FILE.union(OFlags::DIRECTORY);
 
 /// Maximum number of entries of a listing, which are in memory.
 const MAX_LISTED: usize = 400_000;
@@ -171,7 +171,9 @@ impl Root {
         let io = |error: Errno| Error::io(&self.path)(error.into());
         let _raised = raise_privileges();
         let mut identities = vec![self.identity()?];
-        let mut parent = openat(&self.directory, "..", DIRECTORY, Mode::empty()).map_err(io)?;
+        // Without the permission to list them.
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let mut parent = openat(&self.directory, "..", flags, Mode::empty()).map_err(io)?;
         loop {
             let identity = Metadata::of(&fstat(&parent).map_err(io)?).identity;
             // The root directory is its own parent.
@@ -179,7 +181,7 @@ impl Root {
                 return Ok(identities);
             }
             identities.push(identity);
-            parent = openat(&parent, "..", DIRECTORY, Mode::empty()).map_err(io)?;
+            parent = openat(&parent, "..", flags, Mode::empty()).map_err(io)?;
         }
     }
 

@@ -4,9 +4,10 @@ use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, open, openat, statat};
+use rustix::fs::{AtFlags, Dir, FileType, Mode, open, openat, statat};
 
 use crate::FileError;
+use crate::root::DIRECTORY;
 
 /// Maximum number of entries that are counted.
 const MAX_ENTRIES: u64 = 2_000_000;
@@ -16,10 +17,6 @@ const MAX_DEPTH: usize = 256;
 const MAX_TIME: Duration = Duration::from_secs(10);
 /// Bytes of a block, the unit in which file systems count.
 const BLOCK_BYTES: u64 = 512;
-
-/// Flags that open a directory, and no link.
-const DIRECTORY: OFlags =
-    OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 /// What a directory takes on the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

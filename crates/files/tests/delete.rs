@@ -88,6 +88,7 @@ fn a_directory_of_any_depth_is_deleted() {
 
 #[test]
 fn directories_that_are_exchanged_with_links_meanwhile_lead_nowhere() {
+    let mut exchanged = 0_usize;
     for _ in 0..20 {
         let (parent, outside) = (tempdir().unwrap(), outside());
         let top = parent.path().join("top");
@@ -100,7 +101,7 @@ fn directories_that_are_exchanged_with_links_meanwhile_lead_nowhere() {
         let stop = Arc::new(AtomicBool::new(false));
         let (path, stopped) = (top.clone(), Arc::clone(&stop));
         let attacker = std::thread::spawn(move || {
-            let mut exchanged = 0;
+            let mut exchanged = 0_usize;
             while !stopped.load(Ordering::Relaxed) {
                 for number in 0..50 {
                     let (link, directory) = (path.join("a/link"), path.join(format!("a/{number}")));
@@ -113,7 +114,7 @@ fn directories_that_are_exchanged_with_links_meanwhile_lead_nowhere() {
         });
         let deleted = delete_tree(&top);
         stop.store(true, Ordering::Relaxed);
-        attacker.join().unwrap();
+        exchanged += attacker.join().unwrap();
         // Entries that moved while they were deleted are left to the next attempt.
         if deleted.is_err() {
             delete_tree(&top).unwrap();
@@ -121,4 +122,5 @@ fn directories_that_are_exchanged_with_links_meanwhile_lead_nowhere() {
         assert!(!top.exists());
         assert_untouched(outside.path());
     }
+    assert!(exchanged > 0, "nothing was exchanged");
 }

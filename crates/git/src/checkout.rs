@@ -125,10 +125,10 @@ pub(crate) async fn check_access(
     access: NetworkAccess<'_>,
     protected: &ProtectedDirectories,
     cancel: &CancellationToken,
-) -> Result<Snapshot, Error> {
+) -> Result<Arc<Snapshot>, Error> {
     check_ref(requested_ref)?;
     network_policy::check_directory(&origin.location, access)?;
-    let protected = protected.snapshot()?;
+    let protected = Arc::new(protected.snapshot()?);
     if let Some(path) = origin.location.local_path()? {
         protected.check(&path)?;
     }

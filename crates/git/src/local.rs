@@ -7,6 +7,7 @@ use std::fs::File;
 use std::io::Read as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use mc_files::Snapshot;
 use mc_privileges::{UnprivilegedUser, raise_privileges};
@@ -15,6 +16,7 @@ use rustix::io::Errno;
 use tokio_util::sync::CancellationToken;
 
 use crate::checkout::LOCAL_LIMIT;
+use crate::plumbing::run_blocking;
 use crate::program::server::paths_of_repository;
 use crate::program::{Git, is_missing};
 use crate::{Error, Location};
@@ -29,9 +31,10 @@ const MAX_LIST_BYTES: u64 = 1 << 20;
 /// Rejects a location whose repository, or one whose objects it borrows, is protected.
 pub(crate) async fn check(
     location: &Location,
-    protected: &Snapshot,
+    protected: &Arc<Snapshot>,
     cancel: &CancellationToken,
 ) -> Result<(), Error> {
+    let mut directories_of_git = Vec::new();
     for directory in directories(location)? {
         let git = match Git::in_place(&directory) {
             Err(Error::Files(mc_files::Error::Io { cause, .. })) if is_missing(&cause) => continue,
@@ -42,9 +45,10 @@ pub(crate) async fn check(
             Ok(found) => {
                 for own in found.lines().map(|own| directory.join(own)) {
                     protected.check_inside(&own)?;
-                    check_alternates(&own.join("objects"), git.user(), protected)?;
+                    let objects = check_alternates(&own.join("objects"), git.user(), protected)?;
                     if git.user().is_none() {
-                        check_links(&own, protected)?;
+                        directories_of_git.extend(objects);
+                        directories_of_git.push(own);
                     }
                 }
             }
@@ -53,7 +57,11 @@ pub(crate) async fn check(
             Err(error) => return Err(error),
         }
     }
-    Ok(())
+    if directories_of_git.is_empty() {
+        return Ok(());
+    }
+    let protected = Arc::clone(protected);
+    run_blocking(move || check_links(directories_of_git, &protected)).await
 }
 
 /// Returns the directories of a location in which git looks for a repository.
@@ -65,36 +73,58 @@ fn directories(location: &Location) -> Result<Vec<PathBuf>, Error> {
     }
 }
 
-/// Rejects a repository if a link in its own directory leads into a protected one. Git follows
+/// Rejects a repository if a link in one of its directories leads into a protected one. Git follows
 /// links to objects and refs, with the rights of the service if no other user runs it.
-fn check_links(own: &Path, protected: &Snapshot) -> Result<(), Error> {
-    let mut directories = vec![own.to_owned()];
+fn check_links(directories: Vec<PathBuf>, protected: &Snapshot) -> Result<(), Error> {
+    let _raised = raise_privileges();
+    let mut open = directories;
+    let mut visited = BTreeSet::new();
     let mut count = 0_usize;
-    while let Some(directory) = directories.pop() {
-        for entry in std::fs::read_dir(&directory).into_iter().flatten().flatten() {
+    while let Some(directory) = open.pop() {
+        let io = Error::io(&directory);
+        // Git can't read what this thread can't.
+        let is_hidden = |error: &std::io::Error| {
+            is_missing(error) || error.kind() == std::io::ErrorKind::PermissionDenied
+        };
+        let real = match directory.canonicalize() {
+            Err(error) if is_hidden(&error) => continue,
+            real => real.map_err(&io)?,
+        };
+        if !visited.insert(real.clone()) {
+            continue;
+        }
+        let entries = match std::fs::read_dir(&real) {
+            Err(error) if is_hidden(&error) => continue,
+            entries => entries.map_err(&io)?,
+        };
+        for entry in entries {
             count += 1;
-            let Ok(kind) = entry.file_type() else { continue };
+            if count > MAX_GIT_FILES {
+                return Err(Error::InvalidLocation(format!(
+                    "the repository at {} has more than {MAX_GIT_FILES} files of git, too many to \
+                     check; run `git gc` there",
+                    real.display()
+                )));
+            }
+            let entry = entry.map_err(&io)?;
+            let kind = entry.file_type().map_err(&io)?;
             if kind.is_symlink() {
                 protected.check_inside(&entry.path())?;
-            } else if kind.is_dir() {
-                directories.push(entry.path());
             }
-        }
-        if count > MAX_GIT_FILES {
-            return Err(Error::InvalidLocation(format!(
-                "{} has more than {MAX_GIT_FILES} files, too many to check; run `git gc` there",
-                own.display()
-            )));
+            if kind.is_dir() || kind.is_symlink() && entry.path().is_dir() {
+                open.push(entry.path());
+            }
         }
     }
     Ok(())
 }
 
+/// Checks the directories of objects that a repository borrows. Returns all of them, its own first.
 fn check_alternates(
     objects: &Path,
     user: Option<UnprivilegedUser>,
     protected: &Snapshot,
-) -> Result<(), Error> {
+) -> Result<Vec<PathBuf>, Error> {
     let mut directories = vec![real(objects.to_owned())];
     let mut next = 0;
     while let Some(objects) = directories.get(next).cloned() {
@@ -135,7 +165,7 @@ fn check_alternates(
             }
         }
     }
-    Ok(())
+    Ok(directories)
 }
 
 fn real(path: PathBuf) -> PathBuf {

@@ -78,7 +78,7 @@ impl WorkTree {
         cancel: &CancellationToken,
     ) -> Result<Self, Error> {
         let location = Location::Directory(checkout.to_owned());
-        let protected = protected.snapshot()?;
+        let protected = Arc::new(protected.snapshot()?);
         protected.check(checkout)?;
         local::check(&location, &protected, cancel).await?;
         let git = Git::as_owner(checkout)?.with_max_file_bytes(MAX_FILE_BYTES);
@@ -95,7 +95,7 @@ impl WorkTree {
         }
         let overrides = overrides::of(&git, cancel).await?;
         let git = git.with_overrides(overrides);
-        Ok(Self { git, path: checkout.to_owned(), protected: Some(Arc::new(protected)) })
+        Ok(Self { git, path: checkout.to_owned(), protected: Some(protected) })
     }
 
     /// Returns the top directory of the tree.

@@ -133,9 +133,6 @@ async fn index(
     let checkout = Box::pin(checkout(ctx, &repository, ingest, stop)).await?;
     let task = Arc::new(IndexTask::new(ctx, &repository, &checkout, stop).await?);
     tracker.begin(&task);
-    let mut tx = claim.begin().await?;
-    repositories::mark_partial(&mut tx, repository.id).await?;
-    tx.commit().await?;
 
     let mut stored = history::Stored::load(&ctx.store, &repository).await?;
     let writer = Writer::new(claim, &repository, &checkout.source_ref, tracker);
@@ -175,7 +172,8 @@ async fn index(
     update.store(&ctx.store, &repository, &stored).await?;
     enqueue_if_policy_changed(ctx, &repository, &task.rules).await?;
     let mut tx = claim.begin().await?;
-    repositories::mark_indexed(&mut tx, repository.id, &checkout.source_ref).await?;
+    let failed_files = tracker.counts().failed_files;
+    repositories::mark_indexed(&mut tx, repository.id, &checkout.source_ref, failed_files).await?;
     Ok(tx.commit().await?)
 }
 

@@ -36,19 +36,16 @@ impl GitCredentials for ConnectorCredentials {
             if self.connectors.all().next().is_none() {
                 return Ok(None);
             }
-            for integration in integrations::list(&self.store, project).await? {
-                if integration.is_paused {
-                    continue;
-                }
-                let key = integrations::project_of(&self.store, integration.id).await?;
-                let found = key
-                    .and_then(|key| self.connectors.find(&integration.connector, &key))
-                    .and_then(|connector| connector.git_credential(url, &integration.resource));
-                if let Some(found) = found {
-                    return Ok(Some(Credential { user: found.user, secret: found.token }));
-                }
-            }
-            Ok(None)
+            let all = integrations::list(&self.store, project).await?;
+            let Some(first) = all.first() else { return Ok(None) };
+            let Some(key) = integrations::project_of(&self.store, first.id).await? else {
+                return Ok(None);
+            };
+            let found = all.iter().filter(|integration| !integration.is_paused).find_map(|found| {
+                let connector = self.connectors.find(&found.connector, &key)?;
+                connector.git_credential(url, &found.resource)
+            });
+            Ok(found.map(|found| Credential { user: found.user, secret: found.token }))
         })
     }
 }

@@ -151,13 +151,13 @@ impl MemoryServer {
         context: &RequestContext<RoleServer>,
     ) -> Result<CallToolResult, CallError> {
         let session = has_session(context).then_some(&*self.navigation);
-        let before = self.navigation.phase();
+        let before = self.navigation.phase_changes();
         let watch = Watch::of(context);
         let may_be_task = tasks::are_declared(context);
         let call = Call { tool, part, session, watch: &watch, may_be_task };
         let navigated = Box::pin(navigating::navigate(caller, call, arguments));
         let outcome = progress::run_to_end(tool.name(), context, &watch, navigated).await;
-        let has_changed = session.is_some_and(|session| session.phase() != before);
+        let has_changed = session.is_some_and(|session| session.phase_changes() > before);
         if has_changed && let Err(error) = context.peer.notify_tool_list_changed().await {
             tracing::debug!(%error, "the client was not told of its new list of tools");
         }

@@ -320,3 +320,18 @@ async fn landlock_is_in_force() {
     assert_eq!(outcome.stdout.to_text(), "1000\n", "the first process has set it");
     assert!(outcome.stderr.to_text().contains("Permission denied"), "{outcome:?}");
 }
+
+/// A pipe in the tree would block git, and every other program outside that reads the tree.
+#[tokio::test]
+async fn pipes_are_created_outside_of_the_tree_only() {
+    let Some(sandbox) = sandbox().await else { return };
+    if sandbox.probe(&[]).await.landlock.is_none() {
+        mc_testkit::skip("MC_TEST_LANDLOCK", "the kernel has no Landlock", "with Linux 5.13");
+        return;
+    }
+    let directory = directory_of_user();
+    let script = "mkfifo /tmp/pipe && echo one; mkfifo /work/pipe || echo two; \
+                  mv /tmp/pipe /work/pipe || echo three; ls /work";
+    let outcome = run(&sandbox, shell(script).directory(work(directory.path()))).await;
+    assert_eq!(outcome.stdout.to_text(), "one\ntwo\nthree\n", "{outcome:?}");
+}

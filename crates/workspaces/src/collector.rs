@@ -64,7 +64,7 @@ pub async fn collect(store: &Store, workbench: &Workbench) -> Result<(), Service
     let existing = workspaces::exist(store, settings.node, &ids).await?;
     for id in ids {
         if existing.contains(&id) {
-            let (directory, limit) = (settings.directory_of(id), settings.limits.bytes);
+            let (directory, limit) = (settings.directory_of(id), settings.max_project_bytes);
             let bytes = run_blocking(move || size(&directory, limit)).await;
             workspaces::set_size(store, id, bytes).await?;
         } else if let Err(error) = workbench.delete_directory(id).await {

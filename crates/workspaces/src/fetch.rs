@@ -107,7 +107,7 @@ async fn fetch(
     };
     let cloned = mc_git::clone(&directory, request, stop).await?;
     let path = directory.clone();
-    let limit = settings.limits.bytes;
+    let limit = settings.max_project_bytes;
     let size_bytes = run_blocking(move || size(&path, limit)).await;
     let mut tx = store.begin().await?;
     let run = ingest_runs::enqueue(&mut tx, repository, requested_ref).await?;
@@ -141,7 +141,7 @@ pub(crate) fn delete_directory(directory: &Path) -> io::Result<()> {
 }
 
 /// Returns what a clone takes on the disk, in bytes; 0 if it is not there. A clone that can't be
-/// measured completely counts at least `limit`.
+/// measured completely counts at least `limit`: a command may hide files below directories.
 pub(crate) fn size(directory: &Path, limit: u64) -> i64 {
     // Its content belongs to the user of git.
     let _raised = raise_privileges();

@@ -20,7 +20,7 @@ use mc_domain::{CommandId, NavigationId, WorkspaceId, WorkspaceKind, WorkspaceSt
 use mc_git::Identity;
 use mc_memory::ProjectContext;
 use mc_memory::content_filter::run_blocking;
-use mc_sandbox::{Limits, Sandbox};
+use mc_sandbox::Sandbox;
 use mc_store::navigations::{self, StoredNavigation};
 use mc_store::workspaces::{self, Workspace as StoredWorkspace};
 use tokio::sync::OnceCell;
@@ -219,12 +219,10 @@ impl Workbench {
         tools::check_bash(&session.open.for_tools(&root), &session.navigation)?;
         let sandbox = self.sandbox().await?;
         let (session, permit) = self.alone(ctx, principal, session).await?;
-        let space = self.check_space(ctx, principal, &session).await?;
-        let disk_bytes = tools.limits.disk_bytes.min(space);
-        let limits = Limits { disk_bytes, ..tools.limits };
+        self.check_space(ctx, principal, &session).await?;
         navigations::touch(&ctx.store, id).await?;
         let started =
-            self.commands.start(principal.user, session, permit, sandbox, limits, request)?;
+            self.commands.start(principal.user, session, permit, sandbox, tools.limits, request)?;
         // Its navigation or workspace may have been deleted before the command was known.
         if let Err(error) = self.stored(ctx, id).await {
             self.commands.cancel(id, started)?;
@@ -304,23 +302,23 @@ impl Workbench {
         Ok((self.session(ctx, principal, session.id()).await?, permit))
     }
 
-    /// Returns the bytes that the workspaces of the project may still take, or an error if there
-    /// are none. The sizes are measured by the collector.
+    /// Checks that the workspaces of the project may take more space. The collector measures what
+    /// they take, so a command may exceed it by the limit of its own.
     async fn check_space(
         &self,
         ctx: &ProjectContext,
         principal: &Principal,
         session: &Session,
-    ) -> Result<u64, ServiceError> {
+    ) -> Result<(), ServiceError> {
         if session.open.workspace.kind != WorkspaceKind::Clone {
-            return Ok(u64::MAX);
+            return Ok(());
         }
         let space = workspaces::space(&ctx.store, ctx.project.id, principal.user).await?;
         let most = self.settings.max_project_bytes;
-        match most.saturating_sub(u64::try_from(space.bytes).unwrap_or(0)) {
-            0 => Err(ServiceError::NoSpace { megabytes: most >> 20 }),
-            space => Ok(space),
+        if u64::try_from(space.bytes).unwrap_or(0) < most {
+            return Ok(());
         }
+        Err(ServiceError::NoSpace { megabytes: most >> 20 })
     }
 
     /// Runs a tool that changes files, once no other call changes the tree.

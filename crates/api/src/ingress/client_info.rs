@@ -51,9 +51,7 @@ impl ClientNetwork {
             }
         })
     }
-}
 
-impl ClientNetwork {
     /// Returns the address, of IPv6 the first one of the network.
     pub fn address(self) -> IpAddr {
         self.0

@@ -96,7 +96,7 @@ const FUNCTIONS: &[(&str, &str, &str)] = &[
         "false",
     ),
     ("open_folder", "not mc.is_proved('open_folder', principal, workspace, code)", "false"),
-    ("workspace_space", "mc.project_as_member() is distinct from workspace_space.project", "false"),
+    ("workspace_space", "mc.project_as_agent() is distinct from workspace_space.project", "false"),
     ("check_private_network", "old.allows_private_network is not true", "false"),
     ("has_user_context", "split_part(context, ' ', 1) = 'user'", "true"),
     ("has_user_context", "split_part(context, ' ', 3) = principal::text", "true"),

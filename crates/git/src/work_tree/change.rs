@@ -36,8 +36,8 @@ fn check_time(started: Instant, done: usize, count: usize, state: &str) -> Resul
     }
     let seconds = FILES_TIME.as_secs();
     Err(Error::Rejected(format!(
-        "only {done} of {count} files could be read within {seconds} s, and {state}; name fewer \
-         files at once"
+        "only {done} of {count} files were done within {seconds} s, and {state}; name fewer files \
+         at once"
     )))
 }
 

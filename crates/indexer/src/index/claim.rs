@@ -1,7 +1,7 @@
 //! Claim of an attempt on its run: every transaction that changes files begins with it.
 
 use mc_domain::{IngestRunId, RepositoryId};
-use mc_store::{Store, Tx, ingest_runs};
+use mc_store::{Store, Tx, ingest_runs, repositories};
 
 use crate::Error;
 
@@ -15,14 +15,15 @@ pub(super) struct Claim<'a> {
 }
 
 impl Claim<'_> {
-    /// Begins a transaction, during which no other worker takes over the run. Fails if that has
-    /// already happened: another run may have completed since.
+    /// Begins a transaction that changes files: the index is partial from then on. No other worker
+    /// takes over the run during it. Fails if that has already happened: another run may have
+    /// completed since.
     pub async fn begin(&self) -> Result<Tx, Error> {
         let mut tx = self.store.begin().await?;
-        if ingest_runs::hold(&mut tx, self.repository, self.run, self.worker).await? {
-            Ok(tx)
-        } else {
-            Err(Error::RunTakenOver)
+        if !ingest_runs::hold(&mut tx, self.repository, self.run, self.worker).await? {
+            return Err(Error::RunTakenOver);
         }
+        repositories::mark_partial(&mut tx, self.repository).await?;
+        Ok(tx)
     }
 }

@@ -73,9 +73,9 @@ impl SyncSession<'_> {
         ))
     }
 
-    /// Enqueues an index run if the last requested ref moved since the last sync, or if the run
-    /// that was enqueued then has failed. If another ref was requested during this sync, nothing is
-    /// enqueued, and the next sync checks that ref.
+    /// Enqueues an index run if the last requested ref moved since the last sync, or if it is not
+    /// indexed and the run that ended last has failed. If another ref was requested during this
+    /// sync, nothing is enqueued, and the next sync checks that ref.
     async fn enqueue_if_moved(
         &self,
         position: &mut Position<RefState>,
@@ -86,7 +86,7 @@ impl SyncSession<'_> {
         let is_indexed = ingest_runs::has_indexed(self.store, repository.id, &head).await?;
         let mut next = position.state.clone();
         let has_moved = next.heads.get(&repository.namespace) != Some(&head);
-        if !has_moved && (is_indexed || !self.has_failed(repository, requested_ref).await?) {
+        if !has_moved && (is_indexed || !self.has_failed(repository).await?) {
             return Ok(());
         }
         next.heads.insert(repository.namespace.clone(), head);
@@ -102,9 +102,8 @@ impl SyncSession<'_> {
         Ok(tx.commit().await?)
     }
 
-    async fn has_failed(&self, repository: &Repository, at: &str) -> Result<bool, SyncError> {
-        let failed_before = FAILED_RUN_RETRY_DELAY;
-        Ok(ingest_runs::has_failed(self.store, repository.id, at, failed_before).await?)
+    async fn has_failed(&self, repository: &Repository) -> Result<bool, SyncError> {
+        Ok(ingest_runs::has_failed(self.store, repository.id, FAILED_RUN_RETRY_DELAY).await?)
     }
 
     /// Returns the ref that is indexed, empty for the default branch.

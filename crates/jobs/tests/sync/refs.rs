@@ -62,13 +62,21 @@ async fn moved_ref_enqueues_one_index_run() {
     fixture.execute(hours_pass).await;
     fixture.sync(id).await;
     assert_eq!(fixture.text(RUN_COUNT).await, "3", "an indexed commit is not indexed again");
+    // As a run of another ref leaves the index, whose branch has not moved.
+    fixture.execute("update repositories set is_partial = true").await;
+    let newest = "(select max(queued_at) from ingest_runs)";
+    let others = format!("update ingest_runs set status = 'SUCCEEDED' where queued_at < {newest}");
+    fixture.execute(&others).await;
+    fixture.execute("update ingest_runs set requested_ref = 'other' where status = 'FAILED'").await;
+    fixture.sync(id).await;
+    assert_eq!(fixture.text(RUN_COUNT).await, "4", "a partial index is completed");
     node.stop().await;
 }
 
 /// Creates a repository whose default branch is indexed at the first commit.
 async fn mark_indexed(fixture: &Fixture, repository: RepositoryId, commit: &str) {
     let mut tx = fixture.db.store().begin().await.unwrap();
-    repositories::mark_indexed(&mut tx, repository, commit).await.unwrap();
+    repositories::mark_indexed(&mut tx, repository, commit, 0).await.unwrap();
     tx.commit().await.unwrap();
 }
 

@@ -38,11 +38,13 @@ struct State {
     /// The workspace, if the navigation was started by its id.
     workspace: Option<String>,
     phase: NavigationPhase,
+    phase_changes: u64,
 }
 
 impl Default for State {
     fn default() -> Self {
-        Self { handle: None, workspace: None, phase: NavigationPhase::Discovery }
+        let phase = NavigationPhase::Discovery;
+        Self { handle: None, workspace: None, phase, phase_changes: 0 }
     }
 }
 
@@ -62,28 +64,42 @@ impl SessionNavigation {
     /// Remembers the navigation that a call has started.
     fn start(&self, handle: &str, workspace: &str) {
         let (handle, workspace) = (Some(handle.to_owned()), Some(workspace.to_owned()));
-        *self.state() = State { handle, workspace, ..State::default() };
+        self.change(|state| *state = State { handle, workspace, ..State::default() });
     }
 
     /// Remembers the navigation of a response.
     fn update(&self, response: &Value) {
         let phase = response["phase"].as_str().and_then(|word| word.parse().ok());
         let (Some(handle), Some(phase)) = (response["handle"].as_str(), phase) else { return };
-        let mut state = self.state();
-        if state.handle.as_deref() != Some(handle) {
-            *state = State { handle: Some(handle.to_owned()), ..State::default() };
-        }
-        state.phase = phase;
+        self.change(|state| {
+            if state.handle.as_deref() != Some(handle) {
+                *state = State { handle: Some(handle.to_owned()), ..State::default() };
+            }
+            state.phase = phase;
+        });
     }
 
-    /// Forgets the navigation of this handle if it has ended.
-    fn forget(&self, handle: &str, error: &CoreError) {
-        let has_ended = error.kind() == ErrorKind::NotFound
-            && error.field().is_some_and(|field| field == HANDLE);
+    /// Forgets the navigation of this handle, which has ended.
+    fn forget(&self, handle: &str) {
+        self.change(|state| {
+            if state.handle.as_deref() == Some(handle) {
+                *state = State::default();
+            }
+        });
+    }
+
+    /// Changes the state, and counts a change of the phase.
+    fn change(&self, change: impl FnOnce(&mut State)) {
         let mut state = self.state();
-        if has_ended && state.handle.as_deref() == Some(handle) {
-            *state = State::default();
-        }
+        let (before, changes) = (state.phase, state.phase_changes);
+        change(&mut state);
+        state.phase_changes = changes + u64::from(state.phase != before);
+    }
+
+    /// Returns how often the phase has changed. A client is told of its new list of tools by the
+    /// call after which this number is higher.
+    pub fn phase_changes(&self) -> u64 {
+        self.state().phase_changes
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -109,23 +125,30 @@ pub(super) async fn navigate(
     call: Call<'_>,
     mut arguments: JsonObject,
 ) -> Result<CallToolResult, CallError> {
-    let Call { tool, part, session, .. } = call;
+    let Call { tool, session, .. } = call;
     let command = arguments.get("command_id").and_then(Value::as_str).map(str::to_owned);
     // Checked before a navigation is started for it.
     let request = if command.is_none() { Some(tool.request(&arguments)?) } else { None };
-    let handle = handle(caller, &arguments, session).await?;
-    arguments.insert(HANDLE.into(), json!(handle));
-    let path = format!("/navigations/{handle}/{part}");
-    let response = if part == COMMANDS {
-        let is_cancelled = arguments.get("cancel") == Some(&Value::Bool(true));
-        run_command(caller, call, &path, request, command.as_deref(), is_cancelled).await
-    } else {
-        caller.send(CoreCall::post(path, Value::Object(request.unwrap_or_default()))).await
+    let request = Request {
+        body: request,
+        command,
+        is_cancelled: arguments.get("cancel") == Some(&Value::Bool(true)),
     };
-    let response = response.map_err(|error| {
-        session.inspect(|session| session.forget(&handle, &error));
-        tool.explain(error)
-    })?;
+    let mut handle = self::handle(caller, &arguments, session).await?;
+    let mut response = send(caller, call, &handle, &request).await;
+    if let Err(error) = &response
+        && has_ended(error)
+        && let Some(session) = session
+    {
+        session.forget(&handle);
+        // Another navigation of the workspace takes its place.
+        if !arguments.contains_key(HANDLE) && arguments.contains_key("workspaceId") {
+            handle = self::handle(caller, &arguments, Some(session)).await?;
+            response = send(caller, call, &handle, &request).await;
+        }
+    }
+    let response = response.map_err(|error| tool.explain(error))?;
+    arguments.insert(HANDLE.into(), json!(handle));
     let response = flat(response, &handle);
     session.inspect(|session| session.update(&response));
     if call.watch.cancel.is_cancelled() {
@@ -134,15 +157,40 @@ pub(super) async fn navigate(
     Ok(tool.result(&arguments, response)?)
 }
 
+/// What a call asks of its navigation.
+struct Request {
+    /// The request of the tool; `None` to follow a command.
+    body: Option<JsonObject>,
+    command: Option<String>,
+    is_cancelled: bool,
+}
+
+/// Returns whether an error says that there is no such navigation.
+fn has_ended(error: &CoreError) -> bool {
+    error.kind() == ErrorKind::NotFound && error.field().is_some_and(|field| field == HANDLE)
+}
+
+async fn send(
+    caller: &CoreCaller<'_>,
+    call: Call<'_>,
+    handle: &str,
+    request: &Request,
+) -> Result<Value, CoreError> {
+    let path = format!("/navigations/{handle}/{}", call.part);
+    if call.part == COMMANDS {
+        return run_command(caller, call, &path, request).await;
+    }
+    let body = request.body.clone().unwrap_or_default();
+    caller.send(CoreCall::post(path, Value::Object(body))).await
+}
+
 /// Starts, follows or cancels a command, and returns how far it is. If the client cancels the call
 /// that has started a command, the command is ended.
 async fn run_command(
     caller: &CoreCaller<'_>,
     Call { watch, may_be_task, .. }: Call<'_>,
     path: &str,
-    request: Option<JsonObject>,
-    command: Option<&str>,
-    is_cancelled: bool,
+    request: &Request,
 ) -> Result<Value, CoreError> {
     let cancel = |command: &str| CoreCall {
         method: Method::DELETE,
@@ -150,12 +198,13 @@ async fn run_command(
     };
     let step = || vec![("wait_seconds", STEP_SECONDS.to_string())];
     let follow = |command: &str| CoreCall::get(format!("{path}/{command}"), step());
-    let is_started_here = request.is_some();
-    let first = match (request, command) {
-        (None, Some(command)) if is_cancelled => return caller.send(cancel(command)).await,
-        (None, command) => follow(command.unwrap_or_default()),
-        (Some(request), _) => {
-            let start = CoreCall::post(path.to_owned(), Value::Object(request));
+    let is_started_here = request.body.is_some();
+    let command = request.command.as_deref().unwrap_or_default();
+    let first = match &request.body {
+        None if request.is_cancelled => return caller.send(cancel(command)).await,
+        None => follow(command),
+        Some(body) => {
+            let start = CoreCall::post(path.to_owned(), Value::Object(body.clone()));
             CoreCall { query: step(), ..start }
         }
     };
@@ -173,7 +222,11 @@ async fn run_command(
         let bytes = |field: &str| response[field].as_u64().unwrap_or_default();
         let (stdout, stderr) = (bytes("stdout_bytes"), bytes("stderr_bytes"));
         watch.report(format!("{stdout} bytes of output, {stderr} bytes of errors"));
-        response = caller.send(follow(command)).await?;
+        response = match caller.send(follow(command)).await {
+            // The command goes on, and its id is known.
+            Err(error) if error.kind() == ErrorKind::Unavailable => break,
+            followed => followed?,
+        };
     }
     Ok(response)
 }

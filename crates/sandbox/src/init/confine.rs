@@ -81,19 +81,21 @@ fn limit(resource: Resource, soft: u64, hard: u64) -> io::Result<()> {
 }
 
 /// Forbids this thread, and the programs that it starts, to write outside of the writable
-/// directories, to signal processes outside of the command, and to gain privileges. Returns the
-/// version of Landlock's interface in force; `None` on a kernel without it.
+/// directories, to signal processes outside of the command, and to gain privileges. In the
+/// directories of `writable`, they can create no pipe and no device, which would block programs
+/// outside that read the tree. Returns the version of Landlock's interface in force; `None` on a
+/// kernel without it.
 pub(super) fn restrict_files(writable: &[Text]) -> Result<Option<i32>, RulesetError> {
     let all = AccessFs::from_all(TESTED_ABI);
     let rules = Ruleset::default()
         .handle_access(all)?
         .scope(Scope::Signal | Scope::AbstractUnixSocket)?
         .create()?;
-    let written = WRITABLE.iter().copied().map(Into::into);
-    let written = written.chain(writable.iter().map(Text::to_path));
+    let of_tree = all & !(AccessFs::MakeFifo | AccessFs::MakeChar | AccessFs::MakeBlock);
     let rules = rules
         .add_rules(path_beneath_rules(["/"], AccessFs::from_read(TESTED_ABI)))?
-        .add_rules(path_beneath_rules(written, all))?;
+        .add_rules(path_beneath_rules(WRITABLE, all))?
+        .add_rules(path_beneath_rules(writable.iter().map(Text::to_path), of_tree))?;
     Ok(match rules.restrict_self()?.landlock {
         LandlockStatus::Available { effective_abi, .. } => {
             Some(effective_abi.min(TESTED_ABI) as i32)

@@ -70,8 +70,14 @@ pub async fn relocate(
         return Ok(repository);
     }
     let id = repository.id;
-    tx.run(sqlx::query!("update repositories set location = $2 where id = $1", id.0, location))
-        .await?;
+    // Its files are those of the former location.
+    tx.run(sqlx::query!(
+        "update repositories set location = $2, is_partial = is_partial or indexed_at is not null
+         where id = $1",
+        id.0,
+        location
+    ))
+    .await?;
     // A path may contain an email address.
     let [from, to] =
         [repository.location.as_str(), location].map(|place| mask(place).text.into_string());
@@ -403,7 +409,7 @@ pub(crate) async fn lock(tx: &mut Tx, id: RepositoryId) -> Result<()> {
     if locked.is_some() { Ok(()) } else { Err(Error::DeletedConcurrently) }
 }
 
-/// Marks the index of a repository as partial, before a run changes it.
+/// Marks the index of a repository as partial, in the transaction that changes it.
 pub async fn mark_partial(tx: &mut Tx, id: RepositoryId) -> Result<()> {
     tx.run(sqlx::query!(
         "update repositories set is_partial = true where id = $1 and not is_partial",
@@ -412,14 +418,22 @@ pub async fn mark_partial(tx: &mut Tx, id: RepositoryId) -> Result<()> {
     .await
 }
 
-/// Marks the index of a repository as that of a whole commit.
-pub async fn mark_indexed(tx: &mut Tx, id: RepositoryId, source_ref: &str) -> Result<()> {
+/// Marks the index of a repository as that of a whole commit, of which this number of files could
+/// not be read or stored.
+pub async fn mark_indexed(
+    tx: &mut Tx,
+    id: RepositoryId,
+    source_ref: &str,
+    failed_files: i32,
+) -> Result<()> {
     let project = sqlx::query_scalar!(
-        "update repositories set source_ref = $2, indexed_at = now(), is_partial = false
+        "update repositories set source_ref = $2, indexed_at = now(), is_partial = false,
+             failed_files = $3
              where id = $1
              returning project_id",
         id.0,
-        source_ref
+        source_ref,
+        failed_files
     )
     .fetch_optional(&mut *tx.0)
     .await?;

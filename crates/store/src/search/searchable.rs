@@ -100,12 +100,9 @@ async fn read_repositories(
 ) -> Result<Vec<SearchableRepository>> {
     let rows = sqlx::query!(
         r#"select r.id, r.owner, r.name, r.namespace as "namespace!", r.source_ref, r.indexed_at,
-               r.is_partial,
+               r.is_partial, r.failed_files,
                exists (select from ingest_runs o where o.repository_id = r.id
-                       and o.status in ('QUEUED', 'RUNNING')) as "has_open_run!",
-               coalesce((select i.failed_files from ingest_runs i
-                         where i.repository_id = r.id and i.status = 'SUCCEEDED'
-                         order by i.completed_at desc limit 1), 0) as "failed_files!"
+                       and o.status in ('QUEUED', 'RUNNING')) as "has_open_run!"
            from repositories r
            where r.project_id = $1 and ($2::uuid is null or r.id = $2)
            order by r.indexed_at desc nulls last, r.id"#,

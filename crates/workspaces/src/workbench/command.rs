@@ -67,10 +67,6 @@ impl RunningCommands {
         limits: Limits,
         request: BashRequest,
     ) -> Result<CommandId, ServiceError> {
-        self.forget_old(user);
-        if self.count_of(user) >= MAX_OF_USER {
-            return Err(ServiceError::TooManyCommandsOfUser(MAX_OF_USER));
-        }
         let slot = Arc::clone(&self.slots).try_acquire_owned();
         let slot = slot.map_err(|_| ServiceError::TooManyCommands(MAX_RUNNING))?;
         let id = CommandId(uuid::Uuid::new_v4());
@@ -93,7 +89,14 @@ impl RunningCommands {
             cancel: cancel.clone(),
             completed_at: None,
         };
-        self.all().insert(id, entry);
+        {
+            let mut all = self.all();
+            forget_old(&mut all, user);
+            if count_of(&all, user) >= MAX_OF_USER {
+                return Err(ServiceError::TooManyCommandsOfUser(MAX_OF_USER));
+            }
+            all.insert(id, entry);
+        }
         permit.name(session.id(), id);
         let running = Running { session, permit, slot, sandbox, limits, request, progress, cancel };
         tokio::spawn(async move {
@@ -150,27 +153,25 @@ impl RunningCommands {
         entry.map(read).ok_or(ServiceError::UnknownCommand(id))
     }
 
-    /// Returns the number of commands of a user that run.
-    fn count_of(&self, user: UserId) -> usize {
-        let all = self.all();
-        all.values().filter(|entry| entry.user == user && entry.completed_at.is_none()).count()
-    }
-
-    /// Forgets old results, so that the user may get another one.
-    fn forget_old(&self, user: UserId) {
-        let mut all = self.all();
-        all.values_mut().for_each(Entry::note_end);
-        all.retain(|_, entry| entry.completed_at.is_none_or(|ended| ended.elapsed() < KEPT));
-        while all.values().filter(|entry| entry.user == user).count() >= MAX_RESULTS {
-            let own = all.iter().filter(|(_, entry)| entry.user == user);
-            let ended = own.filter_map(|(id, entry)| Some((*id, entry.completed_at?)));
-            let Some((oldest, _)) = ended.min_by_key(|(_, ended)| *ended) else { return };
-            all.remove(&oldest);
-        }
-    }
-
     fn all(&self) -> std::sync::MutexGuard<'_, HashMap<CommandId, Entry>> {
         self.all.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Returns the number of commands of a user that run.
+fn count_of(all: &HashMap<CommandId, Entry>, user: UserId) -> usize {
+    all.values().filter(|entry| entry.user == user && entry.completed_at.is_none()).count()
+}
+
+/// Forgets old results, so that the user may get another one.
+fn forget_old(all: &mut HashMap<CommandId, Entry>, user: UserId) {
+    all.values_mut().for_each(Entry::note_end);
+    all.retain(|_, entry| entry.completed_at.is_none_or(|ended| ended.elapsed() < KEPT));
+    while all.values().filter(|entry| entry.user == user).count() >= MAX_RESULTS {
+        let own = all.iter().filter(|(_, entry)| entry.user == user);
+        let ended = own.filter_map(|(id, entry)| Some((*id, entry.completed_at?)));
+        let Some((oldest, _)) = ended.min_by_key(|(_, ended)| *ended) else { return };
+        all.remove(&oldest);
     }
 }
 
@@ -240,5 +241,58 @@ impl Running {
         drop((permit, slot));
         let response = outcome.map_err(|error| (error.kind(), error.to_string()))?;
         Ok(ToolResponse { handle: Some(session.id()), ..response })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(user: UserId) -> (Entry, watch::Sender<Option<Finished>>) {
+        let (done, result) = watch::channel(None);
+        let command = Command {
+            command_id: CommandId(uuid::Uuid::new_v4()),
+            state: CommandState::Running,
+            started_at: Utc::now(),
+            stdout_bytes: 0,
+            stderr_bytes: 0,
+            result: None,
+        };
+        let entry = Entry {
+            user,
+            navigation: NavigationId(uuid::Uuid::nil()),
+            workspace: WorkspaceId(uuid::Uuid::nil()),
+            command,
+            progress: Arc::default(),
+            result,
+            cancel: CancellationToken::new(),
+            completed_at: None,
+        };
+        (entry, done)
+    }
+
+    #[test]
+    fn commands_and_results_are_limited_for_each_user() {
+        let [ann, bob] = [1, 2].map(|number| UserId(uuid::Uuid::from_u128(number)));
+        let mut all = HashMap::new();
+        let mut running = Vec::new();
+        for user in [ann, ann, bob] {
+            let (entry, done) = entry(user);
+            all.insert(entry.command.command_id, entry);
+            running.push(done);
+        }
+        assert_eq!((count_of(&all, ann), count_of(&all, bob)), (2, 1));
+        // A command that has ended counts no longer, but its result is kept.
+        running.remove(0);
+        forget_old(&mut all, ann);
+        assert_eq!((count_of(&all, ann), all.len()), (1, 3));
+        for _ in 0..2 * MAX_RESULTS {
+            forget_old(&mut all, ann);
+            let (entry, _) = entry(ann);
+            all.insert(entry.command.command_id, entry);
+        }
+        let of = |user| all.values().filter(|entry| entry.user == user).count();
+        assert_eq!((of(ann), of(bob)), (MAX_RESULTS, 1), "one user evicts no results of another");
+        assert_eq!(count_of(&all, bob), 1);
     }
 }

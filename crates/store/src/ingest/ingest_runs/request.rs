@@ -66,10 +66,10 @@ pub async fn last_requested_ref(tx: &mut Tx, repository: &Repository) -> Result<
     Ok(last_requested_ref.unwrap_or_default())
 }
 
-/// Returns whether the index is at this commit and no queued or running run may change that.
+/// Returns whether the whole index is at this commit and no queued or running run may change that.
 pub async fn has_indexed(store: &Store, repository: RepositoryId, commit: &str) -> Result<bool> {
     let has_read = sqlx::query_scalar!(
-        r#"select r.source_ref = $2 and not exists (
+        r#"select r.source_ref = $2 and not r.is_partial and not exists (
                select from ingest_runs o where o.repository_id = r.id and o.status in ('QUEUED',
                    'RUNNING'))
                as "has_read!"
@@ -82,21 +82,16 @@ pub async fn has_indexed(store: &Store, repository: RepositoryId, commit: &str) 
     Ok(has_read.unwrap_or_default())
 }
 
-/// Returns whether the newest run at this ref failed at least `ago` ago.
-pub async fn has_failed(
-    store: &Store,
-    repository: RepositoryId,
-    requested_ref: &str,
-    ago: Duration,
-) -> Result<bool> {
+/// Returns whether the run that ended last has failed, at least `ago` ago. A run of any ref may
+/// have left the index partial.
+pub async fn has_failed(store: &Store, repository: RepositoryId, ago: Duration) -> Result<bool> {
     let has_failed = sqlx::query_scalar!(
         r#"select status = 'FAILED' and coalesce(completed_at,
-               queued_at) <= now() - make_interval(secs => $3)
+               queued_at) <= now() - make_interval(secs => $2)
                as "has_failed!"
-           from ingest_runs where repository_id = $1 and requested_ref = $2
-           order by queued_at desc limit 1"#,
+           from ingest_runs where repository_id = $1
+           order by coalesce(completed_at, queued_at) desc, queued_at desc limit 1"#,
         repository.0,
-        requested_ref,
         ago.as_secs_f64()
     )
     .fetch_optional(&mut *store.plain().await?)
