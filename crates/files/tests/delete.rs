@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use mc_files::delete_tree;
+use mc_privileges::UnprivilegedUser;
 use rustix::fs::{CWD, Mode, OFlags, RenameFlags, fchmod, mkdirat, openat, renameat_with};
 use tempfile::{TempDir, tempdir};
 
@@ -64,6 +65,27 @@ fn everything_below_is_deleted_and_nothing_elsewhere() {
     assert!(!top.exists());
     assert_untouched(outside.path());
     delete_tree(&top).expect("nothing is there");
+}
+
+/// Root needs no permissions, so its thread works as another user.
+#[test]
+fn directories_without_permissions_are_deleted_by_their_owner() {
+    let (parent, outside) = (tempdir().unwrap(), outside());
+    fs::set_permissions(parent.path(), Permissions::from_mode(0o777)).unwrap();
+    let user = UnprivilegedUser::GIT.if_root();
+    let _access = user.map(|user| user.access_files().unwrap());
+    let top = parent.path().join("top");
+    fs::create_dir_all(top.join("a/b/c")).unwrap();
+    fs::create_dir_all(top.join("d/e")).unwrap();
+    fs::write(top.join("d/e/file"), "x").unwrap();
+    symlink(outside.path(), top.join("d/link")).unwrap();
+    for directory in ["a/b/c", "a/b", "a", "d/e"] {
+        fs::set_permissions(top.join(directory), Permissions::from_mode(0o000)).unwrap();
+    }
+    fs::set_permissions(top.join("d"), Permissions::from_mode(0o500)).unwrap();
+    delete_tree(&top).unwrap();
+    assert!(!top.exists());
+    assert_untouched(outside.path());
 }
 
 #[test]
