@@ -4,5 +4,6 @@ mod commands;
 mod edits;
 mod flow;
 mod git;
+mod published;
 mod refusals;
 mod support;
