@@ -95,23 +95,29 @@ async fn arguments_of_published_attacks_on_git_are_refused() {
     assert!(!status.output.contains("made-by-hand"), "{}", status.output);
 }
 
+/// The file that two sessions edit.
+const CART: &str = "src/cart.rs";
+
+fn replace(old: &str, new: &str) -> Value {
+    json!({"subcommand": "str_replace", "path": CART, "old_str": old, "new_str": new})
+}
+
 #[tokio::test]
 async fn session_does_not_overwrite_the_edit_of_another_one() {
     let mut fixture = Fixture::new().await;
     fixture.lock("");
-    let view = || json!({"subcommand": "view", "path": "src/cart.rs"});
-    let replace = |old: &str, new: &str| json!({"subcommand": "str_replace", "path": "src/cart.rs", "old_str": old, "new_str": new});
+    let view = || json!({"subcommand": "view", "path": CART});
     fixture.edit(view()).expect("the first session sees the file");
     let first = std::mem::take(&mut fixture.history);
     fixture.edit(view()).expect("the second session sees the file");
     fixture.edit(replace("7", "8")).expect("the second session edits it");
     let second = std::mem::replace(&mut fixture.history, first);
     fixture.edit(replace("total", "sum")).expect_err("it has changed since it was viewed");
-    assert_eq!(fixture.content("src/cart.rs"), "fn total() -> u64 {\n    8\n}\n");
+    assert_eq!(fixture.content(CART), "fn total() -> u64 {\n    8\n}\n");
     fixture.edit(view()).expect("the first session sees it again");
     fixture.edit(replace("total", "sum")).expect("the first session edits it");
     fixture.history = second;
-    let undo = json!({"subcommand": "undo_edit", "path": "src/cart.rs"});
+    let undo = json!({"subcommand": "undo_edit", "path": CART});
     fixture.edit(undo).expect_err("the second session would undo the edit of the first");
-    assert_eq!(fixture.content("src/cart.rs"), "fn sum() -> u64 {\n    8\n}\n");
+    assert_eq!(fixture.content(CART), "fn sum() -> u64 {\n    8\n}\n");
 }
