@@ -59,7 +59,7 @@ pub async fn forward(State(api): State<ApiState>, request: Request, next: Next) 
         Ok(None) => return next.run(Request::from_parts(parts, body)).await,
         Err(problem) => return problem.into_response(),
     };
-    let is_deletion = parts.method == Method::DELETE && is_route(&parts, WORKSPACE);
+    let is_deletion = parts.method == Method::DELETE && route(&parts) == WORKSPACE;
     let sent = send(&api, &node, Request::from_parts(parts.clone(), body)).await;
     if is_deletion && sent.is_err() {
         // Its collector deletes the files.
@@ -112,10 +112,6 @@ async fn node_of(
 
 fn route(parts: &http::request::Parts) -> &str {
     parts.extensions.get::<MatchedPath>().map_or("", MatchedPath::as_str)
-}
-
-fn is_route(parts: &http::request::Parts, wanted: &str) -> bool {
-    route(parts) == wanted
 }
 
 async fn workspace_of(
