@@ -3,7 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Read};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
@@ -148,6 +148,12 @@ impl Root {
     /// Returns the path of the directory when it was opened.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Returns the path of the directory now, without symbolic links.
+    pub fn real_path(&self) -> io::Result<PathBuf> {
+        let _raised = raise_privileges();
+        std::fs::read_link(format!("/proc/self/fd/{}", self.directory.as_raw_fd()))
     }
 
     /// Returns the user with whose rights files are accessed; `None` for the service's user.
@@ -351,6 +357,12 @@ pub(crate) fn not_entered(parent: BorrowedFd<'_>, name: &str, error: Errno) -> F
             FileError::Link
         }
         error => error.into(),
+    }
+}
+
+impl From<Root> for OwnedFd {
+    fn from(root: Root) -> Self {
+        root.directory
     }
 }
 

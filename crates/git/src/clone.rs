@@ -111,7 +111,7 @@ pub(crate) async fn clone_url(
         requested => requested.to_owned(),
     };
     std::fs::write(&complete, sha.as_deref().unwrap_or_default()).map_err(Error::io(&complete))?;
-    let work_tree = WorkTree::beside(directory, user);
+    let work_tree = WorkTree::beside(directory, user)?;
     Ok(Cloned { work_tree, commit: sha.unwrap_or_default(), git_ref })
 }
 

@@ -4,6 +4,7 @@ mod cache;
 mod checkout;
 mod clone;
 mod commit_file;
+mod confinement;
 mod copy;
 mod error;
 mod fetch;

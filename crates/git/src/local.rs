@@ -120,7 +120,7 @@ fn check_links(directories: Vec<PathBuf>, protected: &Snapshot) -> Result<(), Er
 }
 
 /// Checks the directories of objects that a repository borrows. Returns all of them, its own first.
-fn check_alternates(
+pub(crate) fn check_alternates(
     objects: &Path,
     user: Option<UnprivilegedUser>,
     protected: &Snapshot,

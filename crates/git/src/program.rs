@@ -13,9 +13,10 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::sync::Arc;
 use std::time::Duration;
 
-use mc_privileges::{UnprivilegedUser, is_root, raise_privileges};
+use mc_privileges::{Confinement, UnprivilegedUser, is_root, raise_privileges};
 use rustix::io::Errno;
 use tokio::io::AsyncWriteExt as _;
 use tokio::process::Command;
@@ -71,6 +72,8 @@ pub(crate) struct Git {
     index: Option<PathBuf>,
     /// Git's own directory, if it is not in `directory`, which is then the work tree.
     own_directory: Option<PathBuf>,
+    /// Directories outside of which git opens nothing; `None` for no restriction.
+    confinement: Option<Arc<Confinement>>,
 }
 
 /// Returns the user that runs git on a copy of `url`; `None` for the service's.
@@ -193,6 +196,20 @@ impl Git {
         Self { own_directory: Some(git_directory), ..self }
     }
 
+    /// Opens nothing outside of these directories. A server of ssh, or of a repository of this disk,
+    /// is not confined.
+    pub fn confined_to(self, confinement: Confinement) -> Self {
+        Self { confinement: Some(Arc::new(confinement)), ..self }
+    }
+
+    /// Opens this directory, too, if it is confined.
+    pub fn confined_also_to(self, directory: OwnedFd) -> Result<Self, Error> {
+        let Some(confinement) = &self.confinement else { return Ok(self) };
+        let mut confinement = confinement.try_clone().map_err(Error::io(&self.directory))?;
+        confinement.add(directory);
+        Ok(self.confined_to(confinement))
+    }
+
     /// Returns the repository for the arguments of [`Git::list`] and [`Git::fetch`].
     pub fn remote(&self) -> &str {
         match &self.url {
@@ -279,7 +296,7 @@ impl Git {
         if input.is_some() {
             command.stdin(Stdio::piped());
         }
-        let mut process = Process::start(command, self.user)?;
+        let mut process = self.start(command)?;
         let (stdout, stderr) = (process.0.stdout.take(), process.0.stderr.take());
         let stdin = process.0.stdin.take();
         let write = async {
@@ -368,7 +385,7 @@ impl Git {
         limit: Duration,
         cancel: &CancellationToken,
     ) -> Result<(String, String), Error> {
-        let mut process = Process::start(command, self.user)?;
+        let mut process = self.start(command)?;
         let (stdout, stderr) = (process.0.stdout.take(), process.0.stderr.take());
         let reading = async { tokio::try_join!(read(stdout), read(stderr)) };
         let (is_success, (stdout, mut stderr)) =
@@ -378,6 +395,11 @@ impl Git {
             stderr.push_str(&server.finish().await);
         }
         if is_success { Ok((stdout.trim().to_owned(), stderr)) } else { Err(self.failure(&stderr)) }
+    }
+
+    fn start(&self, command: Command) -> Result<Process, Error> {
+        let confinement = self.confinement.as_deref();
+        Process::start_confined(command, self.user, confinement, self.url.is_some())
     }
 
     fn failure(&self, stderr: &str) -> Error {

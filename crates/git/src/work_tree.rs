@@ -17,12 +17,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use mc_files::{ProtectedDirectories, Root, Snapshot, is_name_of_git};
-use mc_privileges::{UnprivilegedUser, is_root};
+use mc_privileges::{Confinement, UnprivilegedUser, is_root};
 use tokio_util::sync::CancellationToken;
 
 use crate::clone::{GIT_DIRECTORY, TREE};
+use crate::confinement::{self, NOT_THE_TOP};
 use crate::copy::file_failed;
-use crate::plumbing::{LIMIT, Plumbing};
+use crate::plumbing::{LIMIT, Plumbing, run_blocking};
 use crate::program::Git;
 use crate::{Error, Identity, Location, local};
 
@@ -47,10 +48,11 @@ pub struct WorkTree {
 
 impl WorkTree {
     /// Returns the work tree of a clone in `directory`, whose files belong to `user`.
-    pub(crate) fn beside(directory: &Path, user: Option<UnprivilegedUser>) -> Self {
-        let path = directory.join(TREE);
-        let git = Git::as_user(&path, user).with_git_directory(directory.join(GIT_DIRECTORY));
-        Self { git: git.with_max_file_bytes(MAX_FILE_BYTES), path, protected: None }
+    pub(crate) fn beside(directory: &Path, user: Option<UnprivilegedUser>) -> Result<Self, Error> {
+        let (path, of_git) = (directory.join(TREE), directory.join(GIT_DIRECTORY));
+        let confinement = confinement::of_own(&[&path, &of_git], user)?;
+        let git = Git::as_user(&path, user).with_git_directory(of_git).confined_to(confinement);
+        Ok(Self { git: git.with_max_file_bytes(MAX_FILE_BYTES), path, protected: None })
     }
 
     /// Opens the work tree of an earlier [`crate::clone`] in `directory`.
@@ -67,11 +69,12 @@ impl WorkTree {
                     .into(),
             ));
         }
-        Ok(Self::beside(directory, user.filter(|_| is_root())))
+        Self::beside(directory, user.filter(|_| is_root()))
     }
 
-    /// Opens a checkout of this machine at its top directory, as its owner. One that is protected,
-    /// or whose repository leads into a protected directory, is rejected.
+    /// Opens a checkout of this machine at its top directory, as its owner. The path is absolute, and
+    /// has no symbolic links. A checkout that is protected, or whose repository leads into a
+    /// protected directory, is rejected.
     pub async fn in_place(
         checkout: &Path,
         protected: &ProtectedDirectories,
@@ -81,15 +84,15 @@ impl WorkTree {
         let protected = Arc::new(protected.snapshot()?);
         protected.check(checkout)?;
         local::check(&location, &protected, cancel).await?;
-        let git = Git::as_owner(checkout)?.with_max_file_bytes(MAX_FILE_BYTES);
+        let confinement = confine(checkout, &protected).await?;
+        let git = Git::as_owner(checkout)?.confined_to(confinement);
+        let git = git.with_max_file_bytes(MAX_FILE_BYTES);
         let found =
             git.run(&["rev-parse", "--is-inside-work-tree", "--show-prefix"], LIMIT, cancel);
         match found.await {
             Ok(found) if found == "true" => {}
             Ok(_) | Err(Error::Unreachable(_)) => {
-                return Err(Error::InvalidLocation(
-                    "the directory is not the top of a checkout of git; give that directory".into(),
-                ));
+                return Err(Error::InvalidLocation(NOT_THE_TOP.into()));
             }
             Err(error) => return Err(error),
         }
@@ -116,10 +119,7 @@ impl WorkTree {
     /// Opens the tree, to list, read and write files.
     pub fn root(&self) -> Result<Root, Error> {
         if let Some(protected) = &self.protected {
-            let root = Root::open(&self.path)?;
-            // A link may have taken its place since it was checked.
-            protected.check_open(&root)?;
-            return Ok(root);
+            return open_checked(&self.path, protected);
         }
         Root::open_owned(&self.path, self.user()).map_err(Error::io(&self.path))
     }
@@ -143,6 +143,28 @@ impl WorkTree {
         let identity = Identity::settings(author, &Identity::of_service());
         self.git.clone().with_more_settings(identity)
     }
+}
+
+/// Opens a checkout of this machine that is not protected. A link may have taken the place of the
+/// checkout, or of one of its parents, since the path was resolved.
+fn open_checked(checkout: &Path, protected: &Snapshot) -> Result<Root, Error> {
+    let root = Root::open(checkout)?;
+    protected.check_open(&root)?;
+    if root.real_path().map_err(Error::io(checkout))? != checkout {
+        return Err(Error::InvalidLocation(format!(
+            "{} leads to another directory by a link; give the real path",
+            checkout.display()
+        )));
+    }
+    Ok(root)
+}
+
+/// Confines git to a checkout of this machine.
+async fn confine(checkout: &Path, protected: &Arc<Snapshot>) -> Result<Confinement, Error> {
+    let (checkout, protected) = (checkout.to_owned(), Arc::clone(protected));
+    let confine =
+        move || confinement::of_checkout(open_checked(&checkout, &protected)?, &protected);
+    run_blocking(confine).await
 }
 
 /// Returns the error of an operation that git rejects. Git was asked for nothing that a later

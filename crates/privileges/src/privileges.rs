@@ -40,7 +40,7 @@ const USED: CapabilitySet = CapabilitySet::SETUID
     .union(CapabilitySet::NET_BIND_SERVICE);
 
 /// Newest version of the kernel's interface whose restrictions are used.
-const TESTED_ABI: ABI = ABI::V6;
+pub(crate) const TESTED_ABI: ABI = ABI::V6;
 
 /// Drops all capabilities of root that the service does not use, such as those to load kernel
 /// modules and to mount file systems. They are dropped permanently: also a program that the service

@@ -2,7 +2,7 @@
 
 use std::io::ErrorKind;
 
-use mc_privileges::{UnprivilegedUser, raise_privileges, without_capabilities};
+use mc_privileges::{Confinement, UnprivilegedUser, raise_privileges, without_capabilities};
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::process::{Child, Command};
 use tokio::runtime::Handle;
@@ -17,16 +17,31 @@ pub(crate) struct Process(pub(super) Child);
 impl Process {
     /// Starts a command that runs as `user`. Without a user, it runs as the service's; if that is
     /// root, it has no capabilities.
-    pub fn start(mut command: Command, user: Option<UnprivilegedUser>) -> Result<Self, Error> {
+    pub fn start(command: Command, user: Option<UnprivilegedUser>) -> Result<Self, Error> {
+        Self::start_confined(command, user, None, true)
+    }
+
+    /// Starts a command as [`Self::start`] does, that opens no other files than those of a
+    /// confinement, if there is one, and reaches hosts only if it `has_network`.
+    pub fn start_confined(
+        mut command: Command,
+        user: Option<UnprivilegedUser>,
+        confinement: Option<&Confinement>,
+        has_network: bool,
+    ) -> Result<Self, Error> {
+        let runtime = Handle::current();
+        let mut spawn = || {
+            let _entered = runtime.enter();
+            command.spawn()
+        };
+        let spawn = || match confinement {
+            Some(confinement) => confinement.run(has_network, spawn).flatten(),
+            None => spawn(),
+        };
         let spawned = if user.is_some() {
             let _raised = raise_privileges();
-            command.spawn()
+            spawn()
         } else {
-            let runtime = Handle::current();
-            let spawn = || {
-                let _entered = runtime.enter();
-                command.spawn()
-            };
             without_capabilities(spawn)
                 .map_err(|cause| Error::PrivilegesNotDropped { uid: 0, cause })?
         };

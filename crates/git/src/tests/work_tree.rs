@@ -286,11 +286,7 @@ async fn no_program_of_a_checkout_runs() {
         fs::set_permissions(&hook, std::fs::Permissions::from_mode(0o755)).expect("mode");
     }
     fs::write(path.join("lib/a.txt"), "three\n").expect("file");
-    if mc_testkit::runs_as_root("only root can give a directory to another user") {
-        for entry in [path.to_owned()].into_iter().chain(below(path)) {
-            std::os::unix::fs::lchown(entry, Some(NOBODY.uid), Some(NOBODY.gid)).expect("an owner");
-        }
-    }
+    give_away(path);
     let cancel = CancellationToken::new();
     let protected = ProtectedDirectories::default();
     let tree = WorkTree::in_place(path, &protected, &cancel).await.expect("a checkout");
@@ -412,6 +408,169 @@ async fn no_git_runs_in_a_nested_repository() {
     let refused = tree.stash("work", &[], &AUTHOR(), cancel).await.expect_err("a submodule");
     assert!(refused.to_string().contains("submodules"), "{refused}");
     assert!(!marker.path().join("ran").exists(), "a program of the nested repository ran");
+}
+
+/// Returns whether git can be confined; if not, says so.
+fn is_confined() -> bool {
+    let directory = tempfile::tempdir().expect("directory");
+    fs::write(directory.path().join("file"), "text").expect("file");
+    let read = || fs::read(directory.path().join("file"));
+    let read = mc_privileges::Confinement::default().run(false, read).expect("a thread");
+    if read.is_ok() {
+        mc_testkit::skip("MC_TEST_LANDLOCK", "the kernel has no Landlock", "with Linux 5.13");
+    }
+    read.is_err()
+}
+
+/// Gives a repository to the user as whom git may change it.
+fn give_away(path: &Path) {
+    if mc_testkit::runs_as_root("only root can give a directory to another user") {
+        for entry in [path.to_owned()].into_iter().chain(below(path)) {
+            std::os::unix::fs::lchown(entry, Some(NOBODY.uid), Some(NOBODY.gid)).expect("an owner");
+        }
+    }
+}
+
+/// Somebody who can change a parent of a registered checkout puts another repository in its place
+/// after it was opened.
+#[tokio::test]
+async fn git_reads_no_repository_that_takes_the_place_of_a_checkout() {
+    if !is_confined() {
+        return;
+    }
+    let parent = tempfile::tempdir().expect("directory");
+    fs::set_permissions(parent.path(), std::fs::Permissions::from_mode(0o755)).expect("mode");
+    let [path, aside, other] = ["checkout", "aside", "other"].map(|name| parent.path().join(name));
+    for each in [&path, &other] {
+        fs::create_dir(each).expect("directory");
+        repository(each);
+    }
+    fs::write(other.join("lib/a.txt"), "canary\n").expect("file");
+    git(&other, &["commit", "--quiet", "--all", "-m", "canary"]);
+    [&path, &other].map(|each| give_away(each));
+    let cancel = CancellationToken::new();
+    let protected = ProtectedDirectories::default();
+    let tree = WorkTree::in_place(&path, &protected, &cancel).await.expect("a checkout");
+    let log = Log { max_count: 3, ..Log::default() };
+    assert!(text_of(tree.log(log, 10_000, &cancel).await).contains("two"));
+    fs::rename(&path, &aside).expect("moved");
+    for is_link in [false, true] {
+        if is_link {
+            fs::rename(&path, &other).expect("moved back");
+            symlink(&other, &path).expect("a link");
+        } else {
+            fs::rename(&other, &path).expect("moved");
+        }
+        tree.log(log, 10_000, &cancel).await.expect_err("another repository");
+        tree.status(&[], 10_000, &cancel).await.expect_err("another repository");
+        tree.show_file("HEAD", "lib/a.txt", 10_000, &cancel).await.expect_err("another repository");
+        let committed = tree.commit("x", &AUTHOR(), &cancel).await;
+        committed.expect_err("another repository");
+    }
+    let by_link = WorkTree::in_place(&path, &protected, &cancel).await.expect_err("a link");
+    assert!(by_link.to_string().contains("leads to another directory by a link"), "{by_link}");
+}
+
+/// The configuration of a checkout may change after its filters were disarmed.
+#[tokio::test]
+async fn late_filter_of_a_checkout_changes_nothing_outside() {
+    if !is_confined() {
+        return;
+    }
+    let source = tempfile::tempdir().expect("directory");
+    let path = source.path();
+    repository(path);
+    give_away(path);
+    let outside = tempfile::tempdir().expect("directory");
+    fs::set_permissions(outside.path(), std::fs::Permissions::from_mode(0o777)).expect("mode");
+    fs::write(outside.path().join("canary"), "canary").expect("file");
+    let cancel = CancellationToken::new();
+    let protected = ProtectedDirectories::default();
+    let tree = WorkTree::in_place(path, &protected, &cancel).await.expect("a checkout");
+    let outside = outside.path().display();
+    let filter = format!("touch ran; touch {outside}/ran; cat {outside}/canary; cat");
+    let config = path.join(".git/config");
+    let before = fs::read_to_string(&config).expect("a configuration");
+    let filters = format!("{before}[filter \"x\"]\n\tclean = \"{filter}\"\n");
+    fs::write(&config, filters).expect("a configuration");
+    fs::write(path.join(".gitattributes"), "* filter=x\n").expect("file");
+    fs::write(path.join("lib/a.txt"), "three\n").expect("file");
+    give_away(path);
+    let diff = text_of(tree.diff(Diff::default(), 10_000, &cancel).await);
+    assert!(path.join("ran").exists() && diff.contains("+three"), "the filter ran: {diff}");
+    assert!(!diff.contains("canary"), "{diff}");
+    assert!(!Path::new(&format!("{outside}/ran")).exists(), "the filter wrote a file outside");
+}
+
+/// The owner of a checkout can't make git read a repository that is private to the service's user.
+#[tokio::test]
+async fn repository_of_another_user_is_not_read() {
+    if !mc_testkit::runs_as_root("only root can give a directory to another user") {
+        return;
+    }
+    let [checkout, private] = [(); 2].map(|()| tempfile::tempdir().expect("directory"));
+    repository(private.path());
+    let of_others = |git: &str| format!("gitdir: {}\n", private.path().join(git).display());
+    fs::write(checkout.path().join(".git"), of_others(".git")).expect("file");
+    give_away(checkout.path());
+    for path in [private.path().to_owned()].into_iter().chain(below(private.path())) {
+        std::os::unix::fs::lchown(path, Some(1234), Some(1234)).expect("an owner");
+    }
+    fs::set_permissions(private.path(), std::fs::Permissions::from_mode(0o755)).expect("mode");
+    let (protected, cancel) = (ProtectedDirectories::default(), CancellationToken::new());
+    let error =
+        WorkTree::in_place(checkout.path(), &protected, &cancel).await.expect_err("private");
+    assert!(error.to_string().contains("another user of the machine (id 1234)"), "{error}");
+}
+
+#[tokio::test]
+async fn linked_work_tree_and_borrowed_objects_are_read() {
+    let [main, borrower, linked] = [(); 3].map(|()| tempfile::tempdir().expect("directory"));
+    repository(main.path());
+    let linked = linked.path().join("linked");
+    let path = linked.to_str().expect("UTF-8");
+    git(main.path(), &["worktree", "add", "--quiet", "-b", "side", path]);
+    let of_main = main.path().to_str().expect("UTF-8");
+    git(borrower.path(), &["clone", "--quiet", "--shared", of_main, "."]);
+    let (protected, cancel) = (ProtectedDirectories::default(), CancellationToken::new());
+    for each in [main.path(), borrower.path(), &linked] {
+        give_away(each);
+    }
+    for path in [&linked, borrower.path()] {
+        let tree = WorkTree::in_place(path, &protected, &cancel).await.expect("a checkout");
+        fs::write(path.join("lib/a.txt"), "three\n").expect("file");
+        let status = text_of(tree.status(&[], 10_000, &cancel).await);
+        assert!(status.contains(" M lib/a.txt"), "{status}");
+        tree.add(&[], &cancel).await.expect("staged");
+        tree.commit("three", &AUTHOR(), &cancel).await.expect("a commit");
+        let log = Log { max_count: 9, ..Log::default() };
+        let log = text_of(tree.log(log, 10_000, &cancel).await);
+        assert!(log.contains("three") && log.contains("two"), "{log}");
+    }
+}
+
+/// A file `.git` in the tree, which a command may create, tells nothing about other directories.
+#[tokio::test]
+async fn nested_repository_does_not_tell_whether_another_one_exists() {
+    if !is_confined() {
+        return;
+    }
+    let fixture = Fixture::new().await;
+    let other = Fixture::new().await;
+    let mut shown = Vec::new();
+    for git in [other.clone.path().with_file_name("git"), "/nonexistent".into()] {
+        let of_git = fixture.clone.path().join("x/.git");
+        fixture.write("x/file", "text\n");
+        fs::write(&of_git, format!("gitdir: {}\n", git.display())).expect("file");
+        if let Some(user) = fixture.clone.user() {
+            std::os::unix::fs::lchown(&of_git, Some(user.uid), Some(user.gid)).expect("an owner");
+        }
+        let status = fixture.clone.status(&[], 10_000, &fixture.cancel).await;
+        let status = status.map(|text| String::from_utf8(text.bytes).expect("UTF-8"));
+        let name = git.display().to_string();
+        shown.push(status.map_err(|error| error.to_string().replace(&name, "")));
+    }
+    assert_eq!(format!("{:?}", shown[0]), format!("{:?}", shown[1]));
 }
 
 #[tokio::test]

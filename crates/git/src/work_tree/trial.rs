@@ -70,6 +70,7 @@ impl WorkTree {
         let git_directory = self.git.run(&absolute, STEP_LIMIT, cancel).await?;
         let git = self.git.clone().with_directory(path.clone());
         let git = git.with_git_directory(git_directory.into()).with_index(own.path().join(INDEX));
+        let git = git.confined_also_to(own.root()?.into())?;
         let read = ["read-tree", "--reset", "-u", "--end-of-options", revision];
         git.run(&read, STEP_LIMIT, cancel).await.map_err(rejected)?;
         Ok(Trial(Self { git, path, protected: None }))
