@@ -5,7 +5,6 @@
 //! open it.
 
 use std::ffi::OsStr;
-use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
@@ -32,7 +31,7 @@ pub(crate) fn of_own(
     let mut confinement = Confinement::default();
     for directory in directories {
         let opened = Root::open_owned(directory, user).map_err(Error::io(directory))?;
-        confinement.add(OwnedFd::from(opened));
+        confinement.add(opened.into());
     }
     Ok(confinement)
 }
@@ -43,20 +42,22 @@ pub(crate) fn of_own(
 /// allowed to read them.
 pub(crate) fn of_checkout(tree: Root, protected: &Snapshot) -> Result<Confinement, Error> {
     let repository = Repository { tree: &tree, protected };
-    let git = repository.named(&tree, ".git", "gitdir: ")?;
-    let Some(git) = git else { return Err(Error::InvalidLocation(NOT_THE_TOP.into())) };
-    let shared = match repository.path_in(&git, "commondir", "")? {
-        Some(path) => Some(repository.open(&path)?),
-        None => None,
+    let Some(git) = repository.git_directory()? else {
+        return Err(Error::InvalidLocation(NOT_THE_TOP.into()));
     };
+    // That of a linked work tree names the one that all work trees share.
+    let shared = path_in(&git, "commondir", "")?.map(|path| repository.open(&path)).transpose()?;
+    let shared = shared.flatten();
     let objects = shared.as_ref().unwrap_or(&git).path().join("objects");
-    let objects = local::check_alternates(&objects, tree.user(), protected)?;
     let mut confinement = Confinement::default();
-    for path in objects {
-        confinement.add(OwnedFd::from(repository.open(&path)?));
+    for path in local::check_alternates(&objects, tree.user(), protected)? {
+        // Git does without one that is missing.
+        if let Some(objects) = repository.open(&path)? {
+            confinement.add(objects.into());
+        }
     }
     for each in shared.into_iter().chain([git, tree]) {
-        confinement.add(OwnedFd::from(each));
+        confinement.add(each.into());
     }
     Ok(confinement)
 }
@@ -67,45 +68,40 @@ struct Repository<'a> {
 }
 
 impl Repository<'_> {
-    /// Opens a directory, or the one that a file or link at its place names.
-    fn named(&self, parent: &Root, name: &str, prefix: &str) -> Result<Option<Root>, Error> {
-        let failed = |error| file_failed(&parent.path().join(name), error);
-        let path = match parent.metadata(name).map(|found| found.kind) {
-            Ok(FileKind::Directory) => return parent.open_below(name).map(Some).map_err(failed),
-            Ok(FileKind::Link) => Some(parent.read_link(name).map_err(failed)?),
-            Ok(FileKind::File) => {
-                return match self.path_in(parent, name, prefix)? {
-                    Some(path) => self.open(&path).map(Some),
-                    None => Ok(None),
-                };
+    /// Opens git's directory of the tree, or the one that a file or link at its place names; `None`
+    /// if there is none.
+    fn git_directory(&self) -> Result<Option<Root>, Error> {
+        const NAME: &str = ".git";
+        let failed = |error| file_failed(&self.tree.path().join(NAME), error);
+        let named = match self.tree.metadata(NAME).map(|found| found.kind) {
+            Ok(FileKind::Directory) => {
+                return self.tree.open_below(NAME).map(Some).map_err(failed);
             }
+            Ok(FileKind::Link) => {
+                let target = self.tree.read_link(NAME).map_err(failed)?;
+                Some(self.tree.path().join(OsStr::from_bytes(&target)))
+            }
+            Ok(FileKind::File) => path_in(self.tree, NAME, "gitdir: ")?,
             Ok(FileKind::Other) | Err(FileError::Missing) => None,
             Err(error) => return Err(failed(error)),
         };
-        path.map(|path| self.open(&parent.path().join(OsStr::from_bytes(&path)))).transpose()
+        Ok(named.map(|path| self.open(&path)).transpose()?.flatten())
     }
 
-    /// Returns the path in a file, after its prefix; `None` without the file or the prefix.
-    fn path_in(&self, parent: &Root, name: &str, prefix: &str) -> Result<Option<PathBuf>, Error> {
-        let content = match parent.read(name, MAX_NAME_BYTES) {
-            Err(FileError::Missing) => return Ok(None),
-            content => content.map_err(|error| file_failed(&parent.path().join(name), error))?,
-        };
-        let path = content.strip_prefix(prefix.as_bytes());
-        let path = path.map(|path| path.trim_ascii_end()).filter(|path| !path.is_empty());
-        Ok(path.map(|path| parent.path().join(OsStr::from_bytes(path))))
-    }
-
-    /// Opens a directory that the checkout names, with the rights of its owner.
-    fn open(&self, path: &Path) -> Result<Root, Error> {
+    /// Opens a directory that the checkout names, with the rights of its owner; `None` if it does
+    /// not exist.
+    fn open(&self, path: &Path) -> Result<Option<Root>, Error> {
         let failed = |error| file_failed(path, error);
-        let opened = self.tree.open_other(path).map_err(failed)?;
+        let opened = match self.tree.open_other(path) {
+            Err(FileError::Missing) => return Ok(None),
+            opened => opened.map_err(failed)?,
+        };
         self.protected.check_open(&opened)?;
         let owner_of = |root: &Root| root.metadata("").map(|found| found.owner).map_err(failed);
         let (owner, owner_of_tree) = (owner_of(&opened)?, owner_of(self.tree)?);
         let is_inside = opened.with_parents()?.contains(&self.tree.identity()?);
         if is_inside || owner == owner_of_tree || owner == ROOT {
-            return Ok(opened);
+            return Ok(Some(opened));
         }
         Err(Error::InvalidLocation(format!(
             "git reads {} for this checkout, which belongs to another user of the machine (id \
@@ -114,4 +110,15 @@ impl Repository<'_> {
             path.display()
         )))
     }
+}
+
+/// Returns the path in a file, after its prefix; `None` without the file or the prefix.
+fn path_in(parent: &Root, name: &str, prefix: &str) -> Result<Option<PathBuf>, Error> {
+    let content = match parent.read(name, MAX_NAME_BYTES) {
+        Err(FileError::Missing) => return Ok(None),
+        content => content.map_err(|error| file_failed(&parent.path().join(name), error))?,
+    };
+    let path = content.strip_prefix(prefix.as_bytes());
+    let path = path.map(<[u8]>::trim_ascii_end).filter(|path| !path.is_empty());
+    Ok(path.map(|path| parent.path().join(OsStr::from_bytes(path))))
 }

@@ -447,7 +447,9 @@ async fn git_reads_no_repository_that_takes_the_place_of_a_checkout() {
     }
     fs::write(other.join("lib/a.txt"), "canary\n").expect("file");
     git(&other, &["commit", "--quiet", "--all", "-m", "canary"]);
-    [&path, &other].map(|each| give_away(each));
+    for each in [&path, &other] {
+        give_away(each);
+    }
     let cancel = CancellationToken::new();
     let protected = ProtectedDirectories::default();
     let tree = WorkTree::in_place(&path, &protected, &cancel).await.expect("a checkout");
