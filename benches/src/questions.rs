@@ -12,7 +12,7 @@ use crate::harness::report::{Report, Table};
 use crate::harness::service::{Service, Setup, without_rate_limits};
 use crate::harness::stats::{Spread, Times};
 use crate::harness::{ServiceArgs, remove, say};
-use crate::question_sets::{FILES, Question, parse, rank};
+use crate::question_sets::{Question, parse, rank};
 use crate::rag::Repository;
 
 /// Questions about the generated repository.
@@ -59,7 +59,7 @@ pub async fn run(args: Args) -> Result<()> {
     let service = Service::start(&setup).await?;
     let mut report = Report::new("questions");
     report.note(args.repository.describe(&source));
-    report.note(format!("fetched over smart HTTP with TLS; found: among the first {FILES} files"));
+    report.note("fetched over smart HTTP with TLS; found: in an answer with default settings");
     let asked = fetch_and_ask(&service, &server.url("bare"), &questions, &mut report).await;
     service.stop()?;
     let missed = asked?;
@@ -103,16 +103,13 @@ async fn fetch_and_ask(
     report.add("embedded after", "s", seconds(began));
     let (mut rows, mut times, mut missed) = (Vec::new(), Vec::new(), 0);
     for question in questions {
-        let request = json!({
-            "project_key": "measured", "rawQuery": question.text, "topK": 40,
-            "neighborStrategy": "OFF",
-        });
+        let request = json!({"project_key": "measured", "rawQuery": question.text});
         let started = Instant::now();
         let response = api.post("/rag/search", &request).await?;
         times.push(started.elapsed());
         let matches = response["matches"].as_array().context("no matches")?;
         let rank = rank(*question, matches.iter().filter_map(|found| found["path"].as_str()));
-        missed += usize::from(rank.is_none_or(|rank| rank > FILES));
+        missed += usize::from(rank.is_none());
         let rank = rank.map_or_else(|| "-".to_owned(), |rank| rank.to_string());
         rows.push(vec![question.text.to_owned(), question.path.to_owned(), rank]);
     }

@@ -13,6 +13,27 @@ const TEST_DIRECTORIES: [&str; 6] = ["test", "tests", "spec", "specs", "__tests_
 const GENERATED_DIRECTORIES: [&str; 6] =
     ["vendor", "node_modules", "third_party", "generated", "dist", "build"];
 
+/// Names of directories with translations of the texts of a program.
+const TRANSLATION_DIRECTORIES: [&str; 9] = [
+    "i18n",
+    "l10n",
+    "lang",
+    "langs",
+    "languages",
+    "locale",
+    "locales",
+    "localization",
+    "translations",
+];
+/// Extensions of files that such a directory has besides code.
+const DATA_EXTENSIONS: [&str; 9] =
+    ["arb", "ftl", "ini", "json", "properties", "strings", "toml", "yaml", "yml"];
+/// Extensions of files that have nothing but translations.
+const TRANSLATION_EXTENSIONS: [&str; 5] = ["po", "pot", "resx", "xlf", "xliff"];
+/// Words that ask for translations, besides the names of their directories.
+const TRANSLATION_WORDS: [&str; 5] =
+    ["language", "translate", "translated", "translating", "translation"];
+
 /// Returns the tags of a file of code: the names of its topmost directories in lower case,
 /// `test` and `generated`.
 pub fn tags(path: &str) -> Vec<String> {
@@ -42,6 +63,19 @@ pub fn is_test(path: &str) -> bool {
 /// Returns whether a path is one of generated or copied code, by its directories.
 pub fn is_generated(path: &str) -> bool {
     has_directory(path, &GENERATED_DIRECTORIES)
+}
+
+/// Returns whether a path is one of translations of a program's texts, by its directories and its
+/// extension.
+pub fn is_translation(path: &str) -> bool {
+    let extension = path.rsplit_once('.').map_or("", |(_, extension)| extension);
+    TRANSLATION_EXTENSIONS.contains(&extension)
+        || DATA_EXTENSIONS.contains(&extension) && has_directory(path, &TRANSLATION_DIRECTORIES)
+}
+
+/// Returns whether a word, in lower case, asks for translations.
+pub fn is_word_for_translations(word: &str) -> bool {
+    TRANSLATION_DIRECTORIES.contains(&word) || TRANSLATION_WORDS.contains(&word)
 }
 
 /// Returns whether a word asks for tests.
@@ -74,6 +108,18 @@ mod tests {
             ("generated/api.ts", &["generated"]),
         ] {
             assert_eq!(tags(path), expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn translations_are_known_by_directory_and_extension() {
+        let paths =
+            ["config/locales/de.yml", "src/i18n/en.json", "po/fr.po", "Locale/x/a.properties"];
+        for path in paths {
+            assert!(is_translation(path), "{path}");
+        }
+        for path in ["src/i18n/load.rs", "config/locales.yml", "lang/c.c", "data/de.json", "po"] {
+            assert!(!is_translation(path), "{path}");
         }
     }
 

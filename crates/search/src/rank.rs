@@ -5,6 +5,7 @@ pub mod dedup;
 mod fixtures;
 pub mod fusion;
 pub mod rerank;
+pub(crate) mod translation;
 
 use mc_store::passages::Passage;
 

@@ -27,7 +27,7 @@ use crate::query::{
 use crate::rank::dedup::{WordPairs, dedup};
 use crate::rank::fusion::{Fused, fuse};
 use crate::rank::rerank::{RankContext, rerank};
-use crate::rank::{Candidate, Step};
+use crate::rank::{Candidate, Step, translation};
 use crate::response::{Explain, Hit, SearchResponse};
 use crate::retrievers::keyword::{self, DistinctiveText, KeywordHits, KeywordQuery};
 use crate::retrievers::vector::{VectorHits, VectorQuery, VectorRetriever};
@@ -38,6 +38,8 @@ pub const MIN_DEPTH: usize = 200;
 /// Passages read for ranking: four for three requested hits, at least [`MIN_HYDRATED`].
 const HYDRATED_PER_THREE: usize = 4;
 const MIN_HYDRATED: usize = 32;
+/// Maximum number of statements that read passages, if some are replaced by others.
+const READS: usize = 3;
 /// Share of the time budget for the retrievers; the rest is for reading the passages they found.
 const RETRIEVERS_SHARE: f64 = 0.75;
 /// The same for the commits with similar vectors, whose files are read after them.
@@ -106,7 +108,17 @@ pub async fn search_all(
         Search { context, vectors, index, query, options }.shortlist().await
     });
     let mut found = try_join_all(each).await?;
-    let passages = hydrate(context, project, &mut found).await?;
+    let mut passages = HashMap::new();
+    for _ in 0..READS {
+        hydrate(context, project, &mut found, &mut passages).await?;
+        let mut has_replaced = false;
+        for (found, (query, options)) in found.iter_mut().zip(searches) {
+            has_replaced |= found.replace_repeated(query, options, &passages);
+        }
+        if !has_replaced {
+            break;
+        }
+    }
     let mut word_pairs = WordPairs::default();
     let ranked = found
         .into_iter()
@@ -118,6 +130,8 @@ pub async fn search_all(
 /// Fused results of a search's retrievers, before the passages are read.
 struct Shortlist {
     fused: Vec<Fused>,
+    /// Those that follow, best first.
+    further: Vec<Fused>,
     /// See [`KeywordHits`].
     covered: HashMap<PassageId, f32>,
     /// Similarity of the last vector hit, if there are more beyond the limit.
@@ -175,6 +189,7 @@ impl Shortlist {
         let started_at = Instant::now();
         Self {
             fused: Vec::new(),
+            further: Vec::new(),
             covered: HashMap::new(),
             lowest_similarity: None,
             names,
@@ -227,6 +242,20 @@ impl Shortlist {
         (lists, files.collect())
     }
 
+    /// Replaces texts in other languages by further passages, which are not read yet. Returns whether
+    /// it replaced any.
+    fn replace_repeated(
+        &mut self,
+        query: &Query,
+        options: &Options,
+        passages: &HashMap<PassageId, Passage>,
+    ) -> bool {
+        let applies = options.disabled_steps.allows(Step::Translation)
+            && !translation::is_about_translations(&query.text.to_lowercase());
+        let Self { fused, further, .. } = self;
+        applies && translation::replace_repeated(fused, further, passages)
+    }
+
     /// Reranks and deduplicates the passages that were read.
     fn ranked(
         self,
@@ -272,7 +301,7 @@ impl Search<'_> {
         let store = usable_store(&self.context.store, shortlist.has_failed_statement);
         let before = shortlist.degraded.len();
         let fused = self.with_history(&store, fuse(&lists), &files, &mut shortlist).await;
-        shortlist.fused = shortened(fused, self.options.limit);
+        (shortlist.fused, shortlist.further) = shortened(fused, self.options.limit);
         shortlist.has_failed_statement |= shortlist.degraded.len() > before;
         Ok(shortlist)
     }
@@ -528,13 +557,14 @@ fn on_time_or_degraded<T>(
     outcome.map_err(note).ok()
 }
 
-/// Returns the best of the fused list and every exact hit, which the reranking moves to the top.
-fn shortened(fused: Vec<Fused>, limit: usize) -> Vec<Fused> {
+/// Returns the best of the fused list and every exact hit, which the reranking moves to the top; then
+/// those that are left.
+fn shortened(fused: Vec<Fused>, limit: usize) -> (Vec<Fused>, Vec<Fused>) {
     let hydrated = hydrated(limit);
     let is_exact =
         |fused: &Fused| fused.retrievers.iter().any(|found| found.retriever == Retriever::Exact);
-    let numbered = fused.into_iter().enumerate();
-    numbered.filter(|(i, f)| *i < hydrated || is_exact(f)).map(|(_, f)| f).collect()
+    let mut position = 0..;
+    fused.into_iter().partition(|found| position.next() < Some(hydrated) || is_exact(found))
 }
 
 /// Returns the number of passages to read for a limit of hits.
@@ -547,18 +577,19 @@ fn usable_store(store: &Store, has_failed_statement: bool) -> Store {
     if has_failed_statement { store.share_reads() } else { store.clone() }
 }
 
-/// Reads the passages of all searches. Deleted, expired and superseded passages are missing in the
-/// result. If the database is late, it is added to `degraded` of each search.
+/// Reads those passages of all searches that are not read yet. Deleted, expired and superseded ones
+/// are missing in the result. If the database is late, it is added to `degraded` of each search.
 async fn hydrate(
     context: &SearchContext,
     project: ProjectId,
     found: &mut [Shortlist],
-) -> Result<HashMap<PassageId, Passage>, Error> {
-    let ids: HashSet<_> =
-        found.iter().flat_map(|found| &found.fused).map(|fused| fused.id).collect();
+    passages: &mut HashMap<PassageId, Passage>,
+) -> Result<(), Error> {
+    let ids = found.iter().flat_map(|found| &found.fused).map(|fused| fused.id);
+    let ids: HashSet<_> = ids.filter(|id| !passages.contains_key(id)).collect();
     let Some(deadline) = found.iter().map(|found| found.deadline).max().filter(|_| !ids.is_empty())
     else {
-        return Ok(HashMap::new());
+        return Ok(());
     };
     let ids: Vec<_> = ids.into_iter().collect();
     let store = usable_store(&context.store, found.iter().any(|found| found.has_failed_statement));
@@ -566,9 +597,10 @@ async fn hydrate(
         for found in found.iter_mut().filter(|found| !found.fused.is_empty()) {
             found.degraded.push("database: late".to_owned());
         }
-        return Ok(HashMap::new());
+        return Ok(());
     };
-    Ok(read?.into_iter().map(|passage| (passage.indexed.id, passage)).collect())
+    passages.extend(read?.into_iter().map(|passage| (passage.indexed.id, passage)));
+    Ok(())
 }
 
 fn hit(candidate: Candidate, covered: &HashMap<PassageId, f32>, explain: bool) -> Hit {

@@ -36,6 +36,8 @@ vocabularies! {
         /// The file is in the part of the system that the query names before its colon:
         /// `fix(jwt): ...`.
         ScopePrefix = "scope_prefix",
+        /// Translations of the texts of a program rank lower, unless the query is about them.
+        Translation = "translation",
         /// The note holds an identifier of the query.
         SameIdentifier = "same_identifier",
         /// Older records and dialogs rank lower.

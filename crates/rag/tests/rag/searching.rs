@@ -39,6 +39,36 @@ async fn code_is_found_with_its_origin() {
     assert!(warned, "{:?}", response.warnings);
 }
 
+/// A program with many languages has its texts so often that they would fill the answer.
+#[tokio::test(flavor = "multi_thread")]
+async fn texts_in_many_languages_do_not_hide_the_code() {
+    let fixture = Fixture::empty().await;
+    let text = |language: &str| {
+        format!("{language}:\n  verify: \"Verify the one-time password of {language} users\"\n")
+    };
+    let mut files = vec![(
+        "src/login.rs".to_owned(),
+        "/// Checks the code.\npub fn check(code: &str) -> bool {\n    password(code)\n}\n"
+            .to_owned(),
+    )];
+    let languages = (b'a'..=b'z').flat_map(|first| {
+        ['a', 'e', 'i', 'o'].map(|second| format!("{}{second}", char::from(first)))
+    });
+    files.extend(languages.map(|name| (format!("config/locales/{name}.yml"), text(&name))));
+    let files: Vec<_> = files.iter().map(|(path, text)| (path.as_str(), text.clone())).collect();
+    fixture.index("login", &files).await;
+    let query = "How is the one-time password of users verified?";
+    let response = fixture.search(json!({"rawQuery": query})).await;
+    let found = paths(&response);
+    assert!(found.contains(&"src/login.rs"), "{found:?}");
+    let is_translation = |path: &&&str| path.starts_with("config/locales/");
+    assert_eq!(found.iter().filter(is_translation).count(), 1, "{found:?}");
+    let query = "Which translations of the one-time password of users exist?";
+    let response = fixture.search(json!({"rawQuery": query})).await;
+    let found = paths(&response);
+    assert!(found.iter().filter(is_translation).count() > 5, "{found:?}");
+}
+
 /// A search may use several connections. If it waited for a second one while it has the first, it
 /// would wait until its time is over.
 #[tokio::test(flavor = "multi_thread")]

@@ -7,7 +7,7 @@ mod signals;
 use chrono::{DateTime, Utc};
 use mc_store::passages::Passage;
 
-use super::{Adjustment, Candidate, DisabledSteps, Step};
+use super::{Adjustment, Candidate, DisabledSteps, Step, translation};
 use crate::query::ParsedQuery;
 
 pub use exactness::NAMED_FACTOR;
@@ -32,6 +32,7 @@ const STEPS: &[(Step, Factor)] = &[
     (Step::ExactSymbol, exactness::symbol),
     (Step::ExactPath, exactness::path),
     (Step::ScopePrefix, exactness::scope_prefix),
+    (Step::Translation, translation::factor),
     (Step::SameIdentifier, exactness::identifier),
     (Step::Recency, signals::recency),
     (Step::Usefulness, signals::usefulness),
