@@ -29,10 +29,26 @@ const TRANSLATION_DIRECTORIES: [&str; 9] = [
 const DATA_EXTENSIONS: [&str; 9] =
     ["arb", "ftl", "ini", "json", "properties", "strings", "toml", "yaml", "yml"];
 /// Extensions of files that have nothing but translations.
-const TRANSLATION_EXTENSIONS: [&str; 5] = ["po", "pot", "resx", "xlf", "xliff"];
-/// Words that ask for translations, besides the names of their directories.
-const TRANSLATION_WORDS: [&str; 5] =
-    ["language", "translate", "translated", "translating", "translation"];
+const TRANSLATION_EXTENSIONS: [&str; 4] = ["po", "resx", "xlf", "xliff"];
+/// Starts of words that ask for translations: English, and Russian.
+const TRANSLATION_WORDS: [&str; 9] = [
+    "i18n",
+    "internationali",
+    "l10n",
+    "language",
+    "locale",
+    "locali",
+    "translat",
+    "перевод",
+    "язык",
+];
+/// The two-letter codes of languages (ISO 639-1).
+const LANGUAGES: &str = "aa ab ae af ak am an ar as av ay az ba be bg bh bi bm bn bo br bs ca ce ch \
+    co cr cs cu cv cy da de dv dz ee el en eo es et eu fa ff fi fj fo fr fy ga gd gl gn gu gv ha he \
+    hi ho hr ht hu hy hz ia id ie ig ii ik io is it iu ja jv ka kg ki kj kk kl km kn ko kr ks ku kv \
+    kw ky la lb lg li ln lo lt lu lv mg mh mi mk ml mn mr ms mt my na nb nd ne ng nl nn no nr nv ny \
+    oc oj om or os pa pi pl ps pt qu rm rn ro ru rw sa sc sd se sg si sk sl sm sn so sq sr ss st su \
+    sv sw ta te tg th ti tk tl tn to tr ts tt tw ty ug uk ur uz ve vi vo wa wo xh yi yo za zh zu";
 
 /// Returns the tags of a file of code: the names of its topmost directories in lower case,
 /// `test` and `generated`.
@@ -65,17 +81,43 @@ pub fn is_generated(path: &str) -> bool {
     has_directory(path, &GENERATED_DIRECTORIES)
 }
 
-/// Returns whether a path is one of translations of a program's texts, by its directories and its
-/// extension.
-pub fn is_translation(path: &str) -> bool {
-    let extension = path.rsplit_once('.').map_or("", |(_, extension)| extension);
-    TRANSLATION_EXTENSIONS.contains(&extension)
-        || DATA_EXTENSIONS.contains(&extension) && has_directory(path, &TRANSLATION_DIRECTORIES)
+/// Returns what the translations of the same texts of a program have in common: the path with `*` in
+/// place of the language. `None` for a file that is no translation.
+pub fn translated_path(path: &str) -> Option<String> {
+    let (_, extension) = path.rsplit_once('.')?;
+    let is_translation = TRANSLATION_EXTENSIONS.contains(&extension)
+        || DATA_EXTENSIONS.contains(&extension) && has_directory(path, &TRANSLATION_DIRECTORIES);
+    if !is_translation {
+        return None;
+    }
+    let is_separator = |c: char| matches!(c, '/' | '.');
+    let (start, language) = path.split(is_separator).rev().find_map(|part| {
+        let language = language_in(part)?;
+        let start = language.as_ptr() as usize - path.as_ptr() as usize;
+        Some((start, language))
+    })?;
+    Some([&path[..start], "*", &path[start + language.len()..]].concat())
+}
+
+/// Returns the language that a name is or ends with: `de`, `pt-BR`, `messages_de`.
+fn language_in(name: &str) -> Option<&str> {
+    let is_code =
+        |code: &str| code.len() == 2 && LANGUAGES.split_whitespace().any(|known| known == code);
+    let is_region = |region: &str| {
+        let is_script = region.len() == 4 && region.chars().all(char::is_alphabetic);
+        let is_area = region.chars().all(|c| c.is_ascii_digit() || c.is_ascii_uppercase());
+        is_script || matches!(region.len(), 2 | 3) && is_area
+    };
+    let parts: Vec<&str> = name.split(['-', '_']).collect();
+    let at = parts.iter().rposition(|part| is_code(part))?;
+    let is_end = parts[at + 1..].iter().all(|region| is_region(region));
+    let length: usize = parts[..at].iter().map(|part| part.len() + 1).sum();
+    is_end.then(|| &name[length..])
 }
 
 /// Returns whether a word, in lower case, asks for translations.
 pub fn is_word_for_translations(word: &str) -> bool {
-    TRANSLATION_DIRECTORIES.contains(&word) || TRANSLATION_WORDS.contains(&word)
+    TRANSLATION_WORDS.iter().any(|start| word.starts_with(start))
 }
 
 /// Returns whether a word asks for tests.
@@ -112,14 +154,29 @@ mod tests {
     }
 
     #[test]
-    fn translations_are_known_by_directory_and_extension() {
-        let paths =
-            ["config/locales/de.yml", "src/i18n/en.json", "po/fr.po", "Locale/x/a.properties"];
-        for path in paths {
-            assert!(is_translation(path), "{path}");
+    fn translations_are_known_by_directory_extension_and_language() {
+        for (path, common) in [
+            ("config/locales/de.yml", "config/locales/*.yml"),
+            ("config/locales/sr-Latn-YU.yml", "config/locales/*.yml"),
+            ("config/locales/devise.en.yml", "config/locales/devise.*.yml"),
+            ("src/i18n/pt-BR/common.json", "src/i18n/*/common.json"),
+            ("locale/fr/LC_MESSAGES/django.po", "locale/*/LC_MESSAGES/django.po"),
+            ("po/zh_CN.po", "po/*.po"),
+            ("Locale/x/messages_de.properties", "Locale/x/messages_*.properties"),
+        ] {
+            assert_eq!(translated_path(path).as_deref(), Some(common), "{path}");
         }
-        for path in ["src/i18n/load.rs", "config/locales.yml", "lang/c.c", "data/de.json", "po"] {
-            assert!(!is_translation(path), "{path}");
+        for path in [
+            "src/i18n/load.rs",
+            "config/locales.yml",
+            "lang/Cargo.toml",
+            "lang/c.c",
+            "data/de.json",
+            "po",
+            "po/django.pot",
+            "languages/java/app/application-dev.yml",
+        ] {
+            assert_eq!(translated_path(path), None, "{path}");
         }
     }
 

@@ -44,7 +44,10 @@ pub async fn commit_file(
     cancel: &CancellationToken,
 ) -> Result<String, Error> {
     let identity = Identity::of_service();
-    let git = Git::as_owner(checkout)?.with_settings(Identity::settings(&identity, &identity));
+    let owner =
+        Root::open(checkout)?.metadata("").map_err(|error| file_failed(checkout, error))?.owner;
+    let git =
+        Git::as_owner(checkout, owner)?.with_settings(Identity::settings(&identity, &identity));
     let repository = Plumbing { git: &git, cancel };
     let branch = branch(&repository).await?;
     let parent = head(&repository).await?;

@@ -22,11 +22,11 @@ use crate::program::{Git, is_missing};
 use crate::{Error, Location};
 
 /// Maximum number of directories of objects of a repository, borrowed ones included.
-const MAX_OBJECT_DIRECTORIES: usize = 64;
+pub(crate) const MAX_OBJECT_DIRECTORIES: usize = 64;
 /// Maximum number of files in git's own directory, which are searched for links.
 const MAX_GIT_FILES: usize = 500_000;
 /// Maximum size of a file that lists such directories, in bytes.
-const MAX_LIST_BYTES: u64 = 1 << 20;
+pub(crate) const MAX_LIST_BYTES: u64 = 1 << 20;
 
 /// Rejects a location whose repository, or one whose objects it borrows, is protected.
 pub(crate) async fn check(
@@ -120,7 +120,7 @@ fn check_links(directories: Vec<PathBuf>, protected: &Snapshot) -> Result<(), Er
 }
 
 /// Checks the directories of objects that a repository borrows. Returns all of them, its own first.
-pub(crate) fn check_alternates(
+fn check_alternates(
     objects: &Path,
     user: Option<UnprivilegedUser>,
     protected: &Snapshot,
@@ -156,16 +156,21 @@ pub(crate) fn check_alternates(
                 directories.push(alternate);
             }
             if directories.len() > MAX_OBJECT_DIRECTORIES {
-                return Err(Error::InvalidLocation(format!(
-                    "the repository borrows objects from more than {} directories, by {}; index a \
-                    clone of the repository",
-                    MAX_OBJECT_DIRECTORIES - 1,
-                    file.display()
-                )));
+                return Err(too_many_object_directories(&file));
             }
         }
     }
     Ok(directories)
+}
+
+/// Returns the error for a repository that borrows from too many directories, by this path.
+pub(crate) fn too_many_object_directories(path: &Path) -> Error {
+    Error::InvalidLocation(format!(
+        "the repository borrows objects from more than {} directories, by {}; index a clone of the \
+         repository",
+        MAX_OBJECT_DIRECTORIES - 1,
+        path.display()
+    ))
 }
 
 fn real(path: PathBuf) -> PathBuf {

@@ -10,13 +10,12 @@ pub(crate) mod server;
 
 use std::io::{self, ErrorKind};
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mc_privileges::{Confinement, UnprivilegedUser, is_root, raise_privileges};
+use mc_privileges::{Confinement, UnprivilegedUser, is_root};
 use rustix::io::Errno;
 use tokio::io::AsyncWriteExt as _;
 use tokio::process::Command;
@@ -114,13 +113,10 @@ impl Git {
         Ok(Self { user, ..Self::in_directory(directory) })
     }
 
-    /// Returns git that changes a checkout of this machine, as the owner of the directory. No git
-    /// of root changes files, so a service that runs as root needs a checkout of another user.
-    pub fn as_owner(directory: &Path) -> Result<Self, Error> {
-        let io = Error::io(directory);
-        let raised = raise_privileges();
-        let owner = std::fs::metadata(directory).map_err(io)?.uid();
-        drop(raised);
+    /// Returns git that changes a checkout of this machine, as the owner of the directory, which has
+    /// this id. No git of root changes files, so a service that runs as root needs a checkout of
+    /// another user.
+    pub fn as_owner(directory: &Path, owner: u32) -> Result<Self, Error> {
         let user = UnprivilegedUser::of_owner(owner);
         if user.is_none() && is_root() {
             let reason = "the service runs as root, and the checkout belongs to root; give it to \
@@ -206,7 +202,7 @@ impl Git {
     pub fn confined_also_to(self, directory: OwnedFd) -> Result<Self, Error> {
         let Some(confinement) = &self.confinement else { return Ok(self) };
         let mut confinement = confinement.try_clone().map_err(Error::io(&self.directory))?;
-        confinement.add(directory);
+        confinement.add_writable(directory);
         Ok(self.confined_to(confinement))
     }
 
@@ -405,6 +401,15 @@ impl Git {
     fn failure(&self, stderr: &str) -> Error {
         let (start, end) = CHDIR_DENIED;
         let is_closed = stderr.lines().any(|line| line.starts_with(start) && line.ends_with(end));
+        if self.confinement.is_some()
+            && !is_closed
+            && let Some(line) = stderr.lines().find(|line| line.contains("Permission denied"))
+        {
+            return Error::InvalidLocation(format!(
+                "git may not read a file outside of the tree and its repository ({line}); move it \
+                 into the repository, or fetch the repository into a workspace"
+            ));
+        }
         let Some(user) = self.user.filter(|_| is_closed) else { return failure(stderr) };
         let closed = user.first_closed_directory(&self.directory);
         closed_directory(user, &self.directory, closed.as_deref().unwrap_or(&self.directory))

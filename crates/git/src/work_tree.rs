@@ -84,8 +84,8 @@ impl WorkTree {
         let protected = Arc::new(protected.snapshot()?);
         protected.check(checkout)?;
         local::check(&location, &protected, cancel).await?;
-        let confinement = confine(checkout, &protected).await?;
-        let git = Git::as_owner(checkout)?.confined_to(confinement);
+        let (confinement, owner) = confine(checkout, &protected).await?;
+        let git = Git::as_owner(checkout, owner)?.confined_to(confinement);
         let git = git.with_max_file_bytes(MAX_FILE_BYTES);
         let found =
             git.run(&["rev-parse", "--is-inside-work-tree", "--show-prefix"], LIMIT, cancel);
@@ -159,11 +159,14 @@ fn open_checked(checkout: &Path, protected: &Snapshot) -> Result<Root, Error> {
     Ok(root)
 }
 
-/// Confines git to a checkout of this machine.
-async fn confine(checkout: &Path, protected: &Arc<Snapshot>) -> Result<Confinement, Error> {
+/// Confines git to a checkout of this machine. Returns also the id of its owner.
+async fn confine(checkout: &Path, protected: &Arc<Snapshot>) -> Result<(Confinement, u32), Error> {
     let (checkout, protected) = (checkout.to_owned(), Arc::clone(protected));
-    let confine =
-        move || confinement::of_checkout(open_checked(&checkout, &protected)?, &protected);
+    let confine = move || {
+        let tree = open_checked(&checkout, &protected)?;
+        let owner = tree.metadata("").map_err(|error| file_failed(&checkout, error))?.owner;
+        Ok((confinement::of_checkout(tree, &protected)?, owner))
+    };
     run_blocking(confine).await
 }
 

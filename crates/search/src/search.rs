@@ -38,8 +38,9 @@ pub const MIN_DEPTH: usize = 200;
 /// Passages read for ranking: four for three requested hits, at least [`MIN_HYDRATED`].
 const HYDRATED_PER_THREE: usize = 4;
 const MIN_HYDRATED: usize = 32;
-/// Maximum number of statements that read passages, if some are replaced by others.
-const READS: usize = 3;
+/// Passages that are read in place of each that repeats another one, after each statement that reads
+/// passages. After the last statement, none are.
+const FURTHER_FOR_EACH: [usize; 3] = [2, 4, 0];
 /// Share of the time budget for the retrievers; the rest is for reading the passages they found.
 const RETRIEVERS_SHARE: f64 = 0.75;
 /// The same for the commits with similar vectors, whose files are read after them.
@@ -109,13 +110,14 @@ pub async fn search_all(
     });
     let mut found = try_join_all(each).await?;
     let mut passages = HashMap::new();
-    for _ in 0..READS {
+    for further in FURTHER_FOR_EACH {
         hydrate(context, project, &mut found, &mut passages).await?;
-        let mut has_replaced = false;
+        let mut has_further = false;
         for (found, (query, options)) in found.iter_mut().zip(searches) {
-            has_replaced |= found.replace_repeated(query, options, &passages);
+            let removed = found.remove_repeated(query, options, &passages);
+            has_further |= found.add_further(removed * further);
         }
-        if !has_replaced {
+        if !has_further {
             break;
         }
     }
@@ -242,18 +244,29 @@ impl Shortlist {
         (lists, files.collect())
     }
 
-    /// Replaces texts in other languages by further passages, which are not read yet. Returns whether
-    /// it replaced any.
-    fn replace_repeated(
+    /// Removes texts in other languages, unless the query has filters by which it may mean them.
+    /// Returns their number.
+    fn remove_repeated(
         &mut self,
         query: &Query,
         options: &Options,
         passages: &HashMap<PassageId, Passage>,
-    ) -> bool {
-        let applies = options.disabled_steps.allows(Step::Translation)
-            && !translation::is_about_translations(&query.text.to_lowercase());
-        let Self { fused, further, .. } = self;
-        applies && translation::replace_repeated(fused, further, passages)
+    ) -> usize {
+        let filter = &query.filter;
+        let has_filter =
+            filter.path_regex.is_some() || !filter.languages.is_empty() || !filter.tags.is_empty();
+        let is_meant = has_filter || translation::is_about_translations(&query.text.to_lowercase());
+        if is_meant || !options.disabled_steps.allows(Step::Translation) {
+            return 0;
+        }
+        translation::remove_repeated(&mut self.fused, passages)
+    }
+
+    /// Adds further passages, to be read. Returns whether there are any.
+    fn add_further(&mut self, count: usize) -> bool {
+        let count = count.min(self.further.len());
+        self.fused.extend(self.further.drain(..count));
+        count > 0
     }
 
     /// Reranks and deduplicates the passages that were read.
@@ -594,7 +607,10 @@ async fn hydrate(
     let ids: Vec<_> = ids.into_iter().collect();
     let store = usable_store(&context.store, found.iter().any(|found| found.has_failed_statement));
     let Ok(read) = timeout_at(deadline, passages::load(&store, project, &ids)).await else {
-        for found in found.iter_mut().filter(|found| !found.fused.is_empty()) {
+        let is_unread = |found: &&mut Shortlist| {
+            found.fused.iter().any(|fused| !passages.contains_key(&fused.id))
+        };
+        for found in found.iter_mut().filter(is_unread) {
             found.degraded.push("database: late".to_owned());
         }
         return Ok(());

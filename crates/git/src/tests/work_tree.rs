@@ -490,7 +490,9 @@ async fn late_filter_of_a_checkout_changes_nothing_outside() {
     let protected = ProtectedDirectories::default();
     let tree = WorkTree::in_place(path, &protected, &cancel).await.expect("a checkout");
     let outside = outside.path().display();
-    let filter = format!("touch ran; touch {outside}/ran; cat {outside}/canary; cat");
+    // With commands of the shell itself: no other program runs.
+    let echo = "while IFS= read -r line; do echo $line; done";
+    let filter = format!("(: > {outside}/ran); : > ran; {echo} < {outside}/canary; {echo}");
     let config = path.join(".git/config");
     let before = fs::read_to_string(&config).expect("a configuration");
     let filters = format!("{before}[filter \"x\"]\n\tclean = \"{filter}\"\n");
@@ -502,6 +504,42 @@ async fn late_filter_of_a_checkout_changes_nothing_outside() {
     assert!(path.join("ran").exists() && diff.contains("+three"), "the filter ran: {diff}");
     assert!(!diff.contains("canary"), "{diff}");
     assert!(!Path::new(&format!("{outside}/ran")).exists(), "the filter wrote a file outside");
+}
+
+/// The owner of a checkout lets it borrow the objects of a directory of root, in which links lead
+/// to a private repository.
+#[tokio::test]
+async fn objects_of_root_are_not_borrowed() {
+    if !mc_testkit::runs_as_root("only root can give a directory to another user") {
+        return;
+    }
+    let [checkout, of_root] = [(); 2].map(|()| tempfile::tempdir().expect("directory"));
+    repository(checkout.path());
+    let alternates = format!("{}\n", of_root.path().display());
+    fs::write(checkout.path().join(".git/objects/info/alternates"), alternates).expect("file");
+    give_away(checkout.path());
+    let (protected, cancel) = (ProtectedDirectories::default(), CancellationToken::new());
+    let error =
+        WorkTree::in_place(checkout.path(), &protected, &cancel).await.expect_err("of root");
+    assert!(error.to_string().contains("another user of the machine (id 0)"), "{error}");
+}
+
+#[tokio::test]
+async fn configuration_outside_of_the_repository_is_named() {
+    if !is_confined() {
+        return;
+    }
+    let [checkout, outside] = [(); 2].map(|()| tempfile::tempdir().expect("directory"));
+    repository(checkout.path());
+    let path = outside.path().join("config");
+    fs::write(&path, "[user]\n\tname = x\n").expect("file");
+    git(checkout.path(), &["config", "include.path", path.to_str().expect("UTF-8")]);
+    give_away(checkout.path());
+    let (protected, cancel) = (ProtectedDirectories::default(), CancellationToken::new());
+    let error =
+        WorkTree::in_place(checkout.path(), &protected, &cancel).await.expect_err("outside");
+    assert!(error.to_string().contains("git may not read a file outside"), "{error}");
+    assert!(error.to_string().contains("move it into the repository"), "{error}");
 }
 
 /// The owner of a checkout can't make git read a repository that is private to the service's user.

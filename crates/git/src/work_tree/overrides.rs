@@ -32,7 +32,7 @@ pub(super) async fn of(
     if names.iter().any(|name| name.starts_with("includeif.")) {
         return rejected(
             "the configuration of the checkout includes files by a condition (includeIf); include \
-             them without one, or fetch the repository into a workspace",
+             files of the repository without one, or fetch the repository into a workspace",
         );
     }
     let mut overrides: Vec<(String, String)> = names.iter().flat_map(|name| one(name)).collect();

@@ -51,9 +51,8 @@ async fn texts_in_many_languages_do_not_hide_the_code() {
         "/// Checks the code.\npub fn check(code: &str) -> bool {\n    password(code)\n}\n"
             .to_owned(),
     )];
-    let languages = (b'a'..=b'z').flat_map(|first| {
-        ['a', 'e', 'i', 'o'].map(|second| format!("{}{second}", char::from(first)))
-    });
+    let regions = ('A'..='Z').flat_map(|first| ['A', 'E', 'I', 'O'].map(|second| (first, second)));
+    let languages = regions.map(|(first, second)| format!("de-{first}{second}"));
     files.extend(languages.map(|name| (format!("config/locales/{name}.yml"), text(&name))));
     let files: Vec<_> = files.iter().map(|(path, text)| (path.as_str(), text.clone())).collect();
     fixture.index("login", &files).await;

@@ -2,9 +2,10 @@
 //! and hardly any question is about them.
 
 use std::collections::HashMap;
+use std::hash::BuildHasher;
 
-use mc_domain::PassageId;
-use mc_domain::code_path::{is_translation, is_word_for_translations};
+use mc_domain::code_path::{is_word_for_translations, translated_path};
+use mc_domain::{PassageId, RepositoryId};
 use mc_store::passages::Passage;
 
 use super::Candidate;
@@ -15,10 +16,11 @@ use crate::retrievers::Retriever;
 /// Factor of a translation.
 const FACTOR: f32 = 0.6;
 
-/// Returns the factor of a translation, unless the query is about translations.
+/// Returns the factor of a translation, unless the query names it or is about translations.
 pub(super) fn factor(candidate: &Candidate, context: &RankContext) -> Option<f32> {
-    let is_other = translated(&candidate.passage).is_none() || is_about_translations(&context.text);
-    (!is_other).then_some(FACTOR)
+    let is_named = candidate.retriever_score(Retriever::Exact).is_some();
+    let is_meant = is_named || is_about_translations(&context.text);
+    (!is_meant && translated(&candidate.passage).is_some()).then_some(FACTOR)
 }
 
 /// Returns whether a query, in lower case, asks for translations.
@@ -26,33 +28,30 @@ pub(crate) fn is_about_translations(query: &str) -> bool {
     query.split(|c: char| !c.is_alphanumeric()).any(is_word_for_translations)
 }
 
-/// Replaces passages of the same texts in other languages by `further` ones: of the translations in
-/// a directory, those of the file that was found first stay, and those that the query names.
-/// Returns whether it replaced any.
-pub(crate) fn replace_repeated(
+/// Removes passages of the same texts in other languages: those of the file that was found first
+/// stay, and those that the query names. Returns how many it removed.
+pub(crate) fn remove_repeated<S: BuildHasher>(
     fused: &mut Vec<Fused>,
-    further: &mut Vec<Fused>,
-    passages: &HashMap<PassageId, Passage>,
-) -> bool {
+    passages: &HashMap<PassageId, Passage, S>,
+) -> usize {
     let before = fused.len();
-    let mut files: HashMap<&str, &str> = HashMap::new();
+    let mut files: HashMap<(RepositoryId, String), &str> = HashMap::new();
     fused.retain(|found| {
-        let translated = passages.get(&found.id).and_then(translated);
+        let passage = passages.get(&found.id);
+        let Some((passage, key)) = passage.and_then(|each| Some((each, translated(each)?))) else {
+            return true;
+        };
+        let location = passage.indexed.location.as_str();
         let is_named = found.retrievers.iter().any(|rank| rank.retriever == Retriever::Exact);
-        translated.is_none_or(|(directory, file)| {
-            *files.entry(directory).or_insert(file) == file || is_named
-        })
+        *files.entry(key).or_insert(location) == location || is_named
     });
-    let repeated = before - fused.len();
-    fused.extend(further.drain(..repeated.min(further.len())));
-    repeated > 0
+    before - fused.len()
 }
 
-/// Returns the directory and the name of a file of translations.
-fn translated(passage: &Passage) -> Option<(&str, &str)> {
-    passage.code.as_ref()?;
-    let location = passage.indexed.location.as_str();
-    is_translation(location).then(|| location.rsplit_once('/').unwrap_or(("", location)))
+/// Returns what a translation has in common with those in other languages.
+fn translated(passage: &Passage) -> Option<(RepositoryId, String)> {
+    let code = passage.code.as_ref()?;
+    Some((code.repository_id, translated_path(&passage.indexed.location)?))
 }
 
 #[cfg(test)]
@@ -70,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn one_language_stays_and_other_passages_follow() {
+    fn one_language_of_the_same_texts_stays() {
         let locations = [
             "locales/de.yml",
             "locales/fr.yml",
@@ -79,26 +78,30 @@ mod tests {
             "locales/it.yml",
             "b.rb",
         ];
+        let repository = RepositoryId::generate();
         let passages = locations.map(|location| {
             let mut chunk = fixtures::chunk("text", FileId::generate()).passage;
             chunk.indexed.location = location.to_owned();
+            if let Some(code) = &mut chunk.code {
+                code.repository_id = repository;
+            }
             chunk
         });
         let mut fused: Vec<_> =
-            passages[..5].iter().map(|passage| found(passage, Retriever::Keyword)).collect();
+            passages.iter().map(|passage| found(passage, Retriever::Keyword)).collect();
         fused[4] = found(&passages[4], Retriever::Exact);
-        let mut further = vec![found(&passages[5], Retriever::Keyword)];
         let ids = passages.each_ref().map(|passage| passage.indexed.id);
-        let passages = passages.into_iter().map(|passage| (passage.indexed.id, passage)).collect();
-        assert!(replace_repeated(&mut fused, &mut further, &passages));
+        let passages: HashMap<_, _> =
+            passages.into_iter().map(|passage| (passage.indexed.id, passage)).collect();
+        assert_eq!(remove_repeated(&mut fused, &passages), 1);
         let left: Vec<_> = fused.iter().map(|found| found.id).collect();
         assert_eq!(left, [0, 2, 3, 4, 5].map(|index| ids[index]));
-        assert!(!replace_repeated(&mut fused, &mut further, &passages), "none is left to replace");
     }
 
     #[test]
     fn words_tell_whether_a_query_is_about_translations() {
         assert!(is_about_translations("the german translation of the menu"));
+        assert!(is_about_translations("где переводы меню"));
         assert!(!is_about_translations("the menu of the wiki"));
     }
 }
