@@ -43,12 +43,13 @@ const TRANSLATION_WORDS: [&str; 9] = [
     "язык",
 ];
 /// The two-letter codes of languages (ISO 639-1).
-const LANGUAGES: &str = "aa ab ae af ak am an ar as av ay az ba be bg bh bi bm bn bo br bs ca ce ch \
-    co cr cs cu cv cy da de dv dz ee el en eo es et eu fa ff fi fj fo fr fy ga gd gl gn gu gv ha he \
-    hi ho hr ht hu hy hz ia id ie ig ii ik io is it iu ja jv ka kg ki kj kk kl km kn ko kr ks ku kv \
-    kw ky la lb lg li ln lo lt lu lv mg mh mi mk ml mn mr ms mt my na nb nd ne ng nl nn no nr nv ny \
-    oc oj om or os pa pi pl ps pt qu rm rn ro ru rw sa sc sd se sg si sk sl sm sn so sq sr ss st su \
-    sv sw ta te tg th ti tk tl tn to tr ts tt tw ty ug uk ur uz ve vi vo wa wo xh yi yo za zh zu";
+const LANGUAGES: &str = "\
+    aa ab ae af ak am an ar as av ay az ba be bg bh bi bm bn bo br bs ca ce c h co cr cs cu cv \
+    cy da de dv dz ee el en eo es et eu fa ff fi fj fo fr fy ga gd gl gn gu gv ha he hi ho hr ht \
+    hu hy hz ia id ie ig ii ik io is it iu ja jv ka kg ki kj kk kl km kn ko kr ks ku kv kw ky la \
+    lb lg li ln lo lt lu lv mg mh mi mk ml mn mr ms mt my na nb nd ne ng nl nn no nr nv ny oc oj \
+    om or os pa pi pl ps pt qu rm rn ro ru rw sa sc sd se sg si sk sl sm sn so sq sr ss st su sv \
+    sw ta te tg th ti tk tl tn to tr ts tt tw ty ug uk ur uz ve vi vo wa wo xh yi yo za zh zu";
 
 /// Returns the tags of a file of code: the names of its topmost directories in lower case,
 /// `test` and `generated`.
@@ -81,8 +82,8 @@ pub fn is_generated(path: &str) -> bool {
     has_directory(path, &GENERATED_DIRECTORIES)
 }
 
-/// Returns what the translations of the same texts of a program have in common: the path with `*` in
-/// place of the language. `None` for a file that is no translation.
+/// Returns what the translations of the same texts of a program have in common: the path with `*`
+/// in place of the language. `None` for a file that is no translation.
 pub fn translated_path(path: &str) -> Option<String> {
     let (_, extension) = path.rsplit_once('.')?;
     let is_translation = TRANSLATION_EXTENSIONS.contains(&extension)

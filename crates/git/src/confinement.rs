@@ -119,8 +119,8 @@ impl Repository<'_> {
         Ok(named.map(|path| self.open(&path)).transpose()?.flatten())
     }
 
-    /// Opens the directories of objects that a repository borrows, directly or not. Git does without
-    /// those that are missing.
+    /// Opens the directories of objects that a repository borrows, directly or not. Git does
+    /// without those that are missing.
     fn borrowed_objects(&self, git: &Root) -> Result<Vec<Root>, Error> {
         let own = self.open(&git.path().join("objects"))?;
         let mut objects: Vec<Root> = own.into_iter().collect();

@@ -113,9 +113,9 @@ impl Git {
         Ok(Self { user, ..Self::in_directory(directory) })
     }
 
-    /// Returns git that changes a checkout of this machine, as the owner of the directory, which has
-    /// this id. No git of root changes files, so a service that runs as root needs a checkout of
-    /// another user.
+    /// Returns git that changes a checkout of this machine, as the owner of the directory, which
+    /// has this id. No git of root changes files, so a service that runs as root needs a checkout
+    /// of another user.
     pub fn as_owner(directory: &Path, owner: u32) -> Result<Self, Error> {
         let user = UnprivilegedUser::of_owner(owner);
         if user.is_none() && is_root() {
@@ -192,8 +192,8 @@ impl Git {
         Self { own_directory: Some(git_directory), ..self }
     }
 
-    /// Opens nothing outside of these directories. A server of ssh, or of a repository of this disk,
-    /// is not confined.
+    /// Opens nothing outside of these directories. A server of ssh, or of a repository of this
+    /// disk, is not confined.
     pub fn confined_to(self, confinement: Confinement) -> Self {
         Self { confinement: Some(Arc::new(confinement)), ..self }
     }

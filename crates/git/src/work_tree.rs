@@ -72,8 +72,8 @@ impl WorkTree {
         Self::beside(directory, user.filter(|_| is_root()))
     }
 
-    /// Opens a checkout of this machine at its top directory, as its owner. The path is absolute, and
-    /// has no symbolic links. A checkout that is protected, or whose repository leads into a
+    /// Opens a checkout of this machine at its top directory, as its owner. The path is absolute,
+    /// and has no symbolic links. A checkout that is protected, or whose repository leads into a
     /// protected directory, is rejected.
     pub async fn in_place(
         checkout: &Path,

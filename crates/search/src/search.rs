@@ -38,8 +38,9 @@ pub const MIN_DEPTH: usize = 200;
 /// Passages read for ranking: four for three requested hits, at least [`MIN_HYDRATED`].
 const HYDRATED_PER_THREE: usize = 4;
 const MIN_HYDRATED: usize = 32;
-/// Passages that are read in place of each that repeats another one, after each statement that reads
-/// passages; none after the last one. With two and four, a search of redmine takes 5 ms longer.
+/// Passages that are read in place of each that repeats another one, after each statement that
+/// reads passages; none after the last one. With two and four, a search of redmine takes 5 ms
+/// longer.
 const FURTHER_FOR_EACH: [usize; 3] = [1, 1, 0];
 /// Share of the time budget for the retrievers; the rest is for reading the passages they found.
 const RETRIEVERS_SHARE: f64 = 0.75;
@@ -570,8 +571,8 @@ fn on_time_or_degraded<T>(
     outcome.map_err(note).ok()
 }
 
-/// Returns the best of the fused list and every exact hit, which the reranking moves to the top; then
-/// those that are left.
+/// Returns the best of the fused list and every exact hit, which the reranking moves to the top;
+/// then those that are left.
 fn shortened(fused: Vec<Fused>, limit: usize) -> (Vec<Fused>, Vec<Fused>) {
     let hydrated = hydrated(limit);
     let is_exact =
