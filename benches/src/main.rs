@@ -21,6 +21,7 @@ mod identifiers;
 mod ingest;
 mod load;
 mod nodes;
+mod patches;
 mod proof;
 #[path = "../../tests/questions/mod.rs"]
 mod question_sets;
@@ -95,6 +96,8 @@ enum Command {
     Ablation(rag::ablation::Args),
     /// Fetch a repository over smart HTTP into a workspace, index it and ask it
     Questions(questions::Args),
+    /// Apply the patches of real commits, and slightly wrong versions of them, beside git and patch
+    Patches(patches::Args),
     /// Serve the local embedding model as an OpenAI-compatible `/v1/embeddings`
     Endpoint(endpoint::Args),
 }
@@ -118,6 +121,7 @@ async fn main() -> Result<()> {
         Command::Duplicates(args) => duplicates::run(&args),
         Command::Bundles(args) => bundles::run(args).await,
         Command::Figures(args) => figures::run(args).await,
+        Command::Patches(args) => patches::run(&args),
         Command::Replay(args) => Box::pin(rag::replays::run(args)).await,
         Command::Identifiers(args) => Box::pin(rag::identifiers::run(args)).await,
         Command::Substrings(args) => rag::substrings::run(&args),

@@ -39,6 +39,7 @@ mod leaks;
 mod logging;
 mod mcp;
 mod parsers;
+mod patches;
 mod provider;
 #[path = "../questions/mod.rs"]
 mod question_sets;

@@ -6,6 +6,7 @@ mod clients;
 mod examples;
 mod memory;
 mod operations;
+mod patch;
 mod people;
 mod projects;
 mod providers;
@@ -30,6 +31,7 @@ pub use self::aelp::*;
 pub use self::clients::*;
 pub use self::memory::*;
 pub use self::operations::*;
+pub use self::patch::*;
 pub use self::people::*;
 pub use self::projects::*;
 pub use self::providers::*;
@@ -83,6 +85,9 @@ pub enum Command {
     /// List and delete the workspaces of a project.
     #[command(subcommand, after_help = examples::WORKSPACES)]
     Workspaces(WorkspacesCommand),
+    /// Check and apply patches of models.
+    #[command(subcommand, after_help = examples::PATCH)]
+    Patch(PatchCommand),
     /// Recall what the team knows about code or a question.
     Recall(RecallArgs),
     /// Save a record.

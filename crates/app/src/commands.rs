@@ -19,6 +19,7 @@ pub mod integrations;
 pub mod jobs;
 pub mod login;
 pub mod mcp;
+pub mod patch;
 pub mod policy;
 pub mod projects;
 pub mod proposals;

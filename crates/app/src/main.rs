@@ -203,6 +203,7 @@ async fn run(cli: Cli, config: Config) -> Result<()> {
             commands::repos::run(command, &remote, format, cancelled_on_signals).await
         }
         Command::Workspaces(command) => commands::workspaces::run(command, &remote, format).await,
+        Command::Patch(command) => commands::patch::run(&command, format),
         Command::Users(command) => commands::users::run(command, &remote, format).await,
         Command::Teams(command) => commands::teams::run(command, &remote, format).await,
         Command::Projects(command) => commands::projects::run(command, &remote, format).await,

@@ -89,6 +89,12 @@ Examples:
   memory-copilot workspaces list --project shop
   memory-copilot workspaces delete 0192f0c4-7d1e-7a53-9b02-6c1f0f3a9d11 --yes";
 
+pub const PATCH: &str = "\
+Examples:
+  memory-copilot patch check --workspace . < change.diff
+  memory-copilot patch check --workspace . --apply change.diff
+  memory-copilot --json patch check --workspace ../shop < change.diff";
+
 pub const RECORDS: &str = "\
 Examples:
   memory-copilot records list --kind gotcha --project shop

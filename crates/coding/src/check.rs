@@ -1,0 +1,150 @@
+//! Checks a patch against a tree of files.
+
+use std::collections::{BTreeSet, HashSet};
+
+use mc_files::{FileError, Root};
+use mc_patch::{
+    Failure, FilePatch, Grade, LineKind, ParseError, PlannedFile, Reason, Refusal, Tolerance,
+    parse, plan, render, risks,
+};
+use mc_sanitizer::{Class, Policy};
+
+/// Kind of the risk that a patch adds a secret.
+pub const SECRET: &str = "secret";
+
+/// Limits of a patch.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// Maximum size of its text, in bytes.
+    pub max_diff_bytes: usize,
+    /// Maximum number of its files.
+    pub max_files: usize,
+    /// Maximum size of a file that it changes, in bytes.
+    pub max_file_bytes: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { max_diff_bytes: 256 * 1024, max_files: 25, max_file_bytes: 2 << 20 }
+    }
+}
+
+/// Why a text can't be checked.
+#[derive(Debug, thiserror::Error)]
+pub enum CheckError {
+    /// The text is no patch.
+    #[error(transparent)]
+    Parse(#[from] ParseError),
+    /// The text is too long.
+    #[error("the patch has {bytes} bytes, more than the limit of {max}; split it into several")]
+    TooLarge {
+        /// Size of the text.
+        bytes: usize,
+        /// The limit.
+        max: usize,
+    },
+    /// The patch changes too many files.
+    #[error("the patch changes {files} files, more than the limit of {max}; split it into several")]
+    TooManyFiles {
+        /// Number of files.
+        files: usize,
+        /// The limit.
+        max: usize,
+    },
+}
+
+/// A patch with what it would do to a tree.
+#[derive(Debug)]
+pub struct CheckedPatch {
+    /// Its files, in the order of the text.
+    pub files: Vec<PlannedFile<FileError>>,
+    /// Path and kind of each risk, with what the change does.
+    pub risks: Vec<(String, &'static str, &'static str)>,
+}
+
+/// Why a file of a patch is not changed.
+#[derive(Debug, Clone, Copy)]
+pub enum Problem<'a> {
+    /// Such a change is never applied.
+    Refused(Refusal),
+    /// The patch does not fit, or the file can't be read.
+    Conflict(&'a Failure<FileError>),
+}
+
+impl CheckedPatch {
+    /// Returns whether all files can be changed.
+    pub fn applies(&self) -> bool {
+        self.problems().next().is_none()
+    }
+
+    /// Returns the files that can't be changed.
+    pub fn problems(&self) -> impl Iterator<Item = (&FilePatch, Problem<'_>)> {
+        self.files.iter().filter_map(|file| {
+            let failure = file.outcome.as_ref().err()?;
+            let problem = match failure {
+                Failure::Conflict(conflict) => match conflict.reason {
+                    Reason::Refused(refusal) => Problem::Refused(refusal),
+                    _ => Problem::Conflict(failure),
+                },
+                Failure::Unreadable(_) => Problem::Conflict(failure),
+            };
+            Some((&file.patch, problem))
+        })
+    }
+
+    /// Returns the least exact grade of the files that can be changed.
+    pub fn grade(&self) -> Grade {
+        let applied = self.files.iter().filter_map(|file| file.outcome.as_ref().ok());
+        applied.map(mc_patch::Applied::grade).max().unwrap_or(Grade::Exact)
+    }
+
+    /// Returns a clean unified diff of the files that can be changed.
+    pub fn diff(&self) -> Vec<u8> {
+        let applied =
+            self.files.iter().filter_map(|file| Some((file, file.outcome.as_ref().ok()?)));
+        applied
+            .flat_map(|(file, applied)| render(&file.patch, file.before.as_deref(), applied))
+            .collect()
+    }
+}
+
+/// Checks a unified diff or search/replace blocks against a tree. Nothing is changed.
+pub fn check(root: &Root, text: &[u8], limits: Limits) -> Result<CheckedPatch, CheckError> {
+    if text.len() > limits.max_diff_bytes {
+        return Err(CheckError::TooLarge { bytes: text.len(), max: limits.max_diff_bytes });
+    }
+    let patch = parse(text)?;
+    if patch.files.len() > limits.max_files {
+        let (files, max) = (patch.files.len(), limits.max_files);
+        return Err(CheckError::TooManyFiles { files, max });
+    }
+    let found = risks(&patch).into_iter();
+    let mut risks: BTreeSet<_> =
+        found.map(|risk| (risk.path, risk.kind.as_str(), risk.kind.message())).collect();
+    let with_secrets = patch.files.iter().filter(|file| adds_secret(file));
+    risks.extend(with_secrets.map(|file| {
+        (file.path.clone(), SECRET, "adds a text that looks like a secret; remove it")
+    }));
+    let files =
+        plan(patch, Tolerance::Tolerant, |path| match root.read(path, limits.max_file_bytes) {
+            Ok(content) => Ok(Some(content)),
+            Err(FileError::Missing) => Ok(None),
+            Err(error) => Err(error),
+        });
+    Ok(CheckedPatch { files, risks: risks.into_iter().collect() })
+}
+
+/// Returns whether the added lines of a file have a secret that its removed lines don't have.
+fn adds_secret(file: &FilePatch) -> bool {
+    let secrets = |kind| {
+        let lines = file.hunks.iter().flat_map(|hunk| &hunk.lines);
+        let lines = lines.filter(|line| line.kind == kind).map(|line| &line.text[..]);
+        let text = lines.collect::<Vec<_>>().concat();
+        let text = String::from_utf8_lossy(&text);
+        let found = mc_sanitizer::find(&text, &Policy::strict()).into_iter();
+        let found = found.filter(|finding| finding.class == Class::Secret);
+        found.filter_map(|finding| text.get(finding.span).map(str::to_owned)).collect()
+    };
+    let added: HashSet<String> = secrets(LineKind::Added);
+    !added.is_subset(&secrets(LineKind::Removed))
+}
