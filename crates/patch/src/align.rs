@@ -36,6 +36,8 @@ const EQUAL_WEIGHT_MIN: usize = 10;
 const OCCURRENCES_MAX: usize = 50;
 /// Lines of the file around a hunk in which it is searched.
 const MARGIN_LINES: usize = 6;
+/// Lines of a hunk that are aligned, at most.
+const OLD_LINES_MAX: usize = 2_000;
 /// Bytes of a line that are compared, if it differs.
 const COMPARED_BYTES: usize = 400;
 
@@ -45,6 +47,9 @@ const NEVER: u32 = u32::MAX / 4;
 /// Finds the only place at which the old lines fit well enough; `None` if there is none.
 pub(crate) fn align(target: &Target<'_>, hunk: &Hunk) -> Result<Option<Match>, Reason> {
     let old: Vec<_> = hunk.old_lines().collect();
+    if old.len() > OLD_LINES_MAX {
+        return Ok(None);
+    }
     let windows = windows(target, &old);
     let pairs: usize = windows.iter().map(|window| window.len() * old.len()).sum();
     let Some(left) = target.pairs_left.get().checked_sub(pairs) else { return Ok(None) };

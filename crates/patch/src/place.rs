@@ -13,7 +13,7 @@ use crate::whitespace::Level;
 /// Letters and digits that a hunk needs in its old lines to be found at another line than its own.
 const WEIGHT_MIN: usize = 4;
 /// Letters and digits of a line that few other lines have.
-const TEXT_WEIGHT_MIN: usize = 8;
+pub(crate) const TEXT_WEIGHT_MIN: usize = 8;
 /// Places of one hunk that are distinguished.
 const PLACES_MAX: usize = 64;
 /// Occurrences of a line from which all lines are searched at once.

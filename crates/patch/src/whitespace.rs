@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 
-use crate::lines::{ending, indentation, is_blank, without_ending};
+use crate::lines::{ending, indentation, is_blank, weight, without_ending};
+use crate::place::TEXT_WEIGHT_MIN;
 
 /// How exactly two lines must be equal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -45,11 +46,13 @@ pub(crate) struct Adjustment {
 }
 
 impl Adjustment {
-    /// Creates the adjustment for pairs of lines of the hunk and of the file. `None` if a line of
-    /// the hunk has several indentations in the file.
+    /// Creates the adjustment for pairs of lines of the hunk and of the file. `None` if an
+    /// indentation of the hunk has several in the file, or if a closing line such as `end` is
+    /// deeper or less deep than the line with most text suggests: it is probably another one.
     pub fn of<'a>(pairs: impl Iterator<Item = (&'a [u8], &'a [u8])>) -> Option<Self> {
         let mut adjustment = Self::default();
         let (mut has_lf, mut has_crlf, mut has_cr) = (false, false, false);
+        let mut seen: Vec<(usize, usize, usize)> = Vec::new();
         for (line, found) in pairs {
             has_cr |= ending(line) == b"\r\n";
             has_crlf |= ending(found) == b"\r\n";
@@ -58,6 +61,7 @@ impl Adjustment {
                 continue;
             }
             let (own, of_file) = (indentation(line), indentation(found));
+            seen.push((weight(line), own.len(), of_file.len()));
             let known = adjustment.indentations.entry(own.to_owned());
             if known.or_insert_with(|| of_file.to_owned()) != of_file {
                 return None;
@@ -65,7 +69,7 @@ impl Adjustment {
         }
         adjustment.adds_cr = has_crlf && !has_lf && !has_cr;
         adjustment.removes_cr = has_lf && !has_crlf && has_cr;
-        adjustment.is_increasing().then_some(adjustment)
+        (adjustment.is_increasing() && is_uniform(&seen)).then_some(adjustment)
     }
 
     /// Returns whether a line that is deeper in the hunk is also deeper in the file.
@@ -113,6 +117,17 @@ impl Adjustment {
         let outer = nearest.and_then(|(known, found)| found.strip_suffix(&known[own.len()..]));
         outer.unwrap_or(own).to_owned()
     }
+}
+
+/// Returns whether the closing lines differ in their indentation as the line with most text does:
+/// by the same width, or by the same factor. Lines are their letters and digits, and both widths.
+fn is_uniform(lines: &[(usize, usize, usize)]) -> bool {
+    let Some((_, own_width, width)) = lines.iter().max() else { return true };
+    lines.iter().filter(|(weight, ..)| *weight < TEXT_WEIGHT_MIN).all(|(_, own, found)| {
+        let is_shifted = (found + own_width).saturating_sub(*width) == *own
+            || (own + width).saturating_sub(*own_width) == *found;
+        is_shifted || own * width == found * own_width
+    })
 }
 
 impl Adjustment {
@@ -173,6 +188,9 @@ mod tests {
         let crlf: [(&[u8], &[u8]); 1] = [(b"a\r\n", b"a\n")];
         let adjustment = Adjustment::of(crlf.into_iter()).expect("an adjustment");
         assert_eq!(adjustment.adjusted(b"b\r\n"), b"b\n");
+        let other: [(&[u8], &[u8]); 2] =
+            [(b"    one_line\n", b"    one_line\n"), (b"end\n", b"  end\n")];
+        assert!(Adjustment::of(other.into_iter()).is_none());
         let both: [(&[u8], &[u8]); 2] = [(b" a\n", b"\ta\n"), (b" b\n", b"  b\n")];
         assert!(Adjustment::of(both.into_iter()).is_none());
     }
