@@ -91,9 +91,9 @@ Examples:
 
 pub const PATCH: &str = "\
 Examples:
-  memory-copilot patch check --workspace . < change.diff
+  memory-copilot patch check --workspace . change.diff
   memory-copilot patch check --workspace . --apply change.diff
-  memory-copilot --json patch check --workspace ../shop < change.diff";
+  memory-copilot --json patch check --workspace ../shop -";
 
 pub const RECORDS: &str = "\
 Examples:
@@ -206,7 +206,7 @@ mod tests {
             Some((command.get_name().to_owned(), help))
         });
         let helps: Vec<_> = helps.collect();
-        assert_eq!(helps.len(), 25);
+        assert_eq!(helps.len(), 26);
         for (name, help) in helps {
             let examples = help.lines().filter(|line| line.starts_with("  memory-copilot "));
             let mut count = 0;
