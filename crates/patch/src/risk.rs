@@ -201,7 +201,7 @@ fn has_directory(path: &str, names: &str) -> bool {
 /// Returns whether tests are deleted, moved to where they are not run, or turned off.
 fn removes_tests(file: &FilePatch) -> bool {
     let old = file.old_path().unwrap_or_default().to_lowercase();
-    let is_gone = match file.operation {
+    let is_deleted = match file.operation {
         Operation::Delete => true,
         Operation::Rename => !is_test(&file.path.to_lowercase()),
         _ => false,
@@ -210,7 +210,7 @@ fn removes_tests(file: &FilePatch) -> bool {
         lines(file, kind).filter(|line| is_counted(line)).count()
     };
     let [removed, added] = [LineKind::Removed, LineKind::Added];
-    is_gone && is_test(&old)
+    is_deleted && is_test(&old)
         || count(removed, declares_test) > count(added, declares_test)
         || count(added, skips_test) > count(removed, skips_test)
 }
