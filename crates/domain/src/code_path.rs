@@ -44,7 +44,7 @@ const TRANSLATION_WORDS: [&str; 9] = [
 ];
 /// The two-letter codes of languages (ISO 639-1).
 const LANGUAGES: &str = "\
-    aa ab ae af ak am an ar as av ay az ba be bg bh bi bm bn bo br bs ca ce c h co cr cs cu cv \
+    aa ab ae af ak am an ar as av ay az ba be bg bh bi bm bn bo br bs ca ce ch co cr cs cu cv \
     cy da de dv dz ee el en eo es et eu fa ff fi fj fo fr fy ga gd gl gn gu gv ha he hi ho hr ht \
     hu hy hz ia id ie ig ii ik io is it iu ja jv ka kg ki kj kk kl km kn ko kr ks ku kv kw ky la \
     lb lg li ln lo lt lu lv mg mh mi mk ml mn mr ms mt my na nb nd ne ng nl nn no nr nv ny oc oj \
@@ -159,6 +159,7 @@ mod tests {
         for (path, common) in [
             ("config/locales/de.yml", "config/locales/*.yml"),
             ("config/locales/sr-Latn-YU.yml", "config/locales/*.yml"),
+            ("config/locales/ch.yml", "config/locales/*.yml"),
             ("config/locales/devise.en.yml", "config/locales/devise.*.yml"),
             ("src/i18n/pt-BR/common.json", "src/i18n/*/common.json"),
             ("locale/fr/LC_MESSAGES/django.po", "locale/*/LC_MESSAGES/django.po"),

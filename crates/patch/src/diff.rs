@@ -202,8 +202,8 @@ impl<'a> Parser<'a> {
                 break;
             } else {
                 return Err(self.error(
-                    "a line of a hunk starts with a space (unchanged), `+` (added) or `-` (removed\
-                    )",
+                    "a line of a hunk starts with a space (unchanged), `+` (added) or `-` \
+                     (removed)",
                 ));
             }
             self.at += 1;

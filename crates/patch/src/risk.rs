@@ -84,8 +84,8 @@ pub struct Risk {
 const CI_DIRECTORIES: &str = ".github/workflows/ .github/actions/ .gitea/workflows/ \
     .forgejo/workflows/ .gitlab/ci/ .circleci/ .buildkite/ .woodpecker/";
 const CI_FILES: &str = "\
-    .drone.yml .gitlab-ci.yml .travis.yml action.yml appveyor.yml azure-pipelines.yaml azure- \
-    pipelines.yml bitbucket-pipelines.yml jenkinsfile";
+    .drone.yml .gitlab-ci.yml .travis.yml action.yml appveyor.yml azure-pipelines.yaml \
+    azure-pipelines.yml bitbucket-pipelines.yml jenkinsfile";
 const DEPENDENCY_FILES: &str = "\
     build.gradle build.gradle.kts cargo.toml composer.json gemfile go.mod libs.versions.toml \
     package.json packages.config pipfile pom.xml pyproject.toml setup.cfg setup.py";
@@ -282,6 +282,7 @@ mod tests {
             ("src/cart.rs", &[][..]),
             ("db/migrate/1_add.rb", &["migration"]),
             (".github/workflows/ci.yml", &["ci"]),
+            ("azure-pipelines.yml", &["ci"]),
             ("web/package.json", &["dependencies"]),
             ("requirements-dev.txt", &["dependencies"]),
             ("Cargo.lock", &["lock_file"]),
