@@ -253,9 +253,7 @@ impl Shortlist {
         options: &Options,
         passages: &HashMap<PassageId, Passage>,
     ) -> usize {
-        let filter = &query.filter;
-        let has_filter =
-            filter.path_regex.is_some() || !filter.languages.is_empty() || !filter.tags.is_empty();
+        let has_filter = !query.filter.is_of_vectors();
         let is_meant = has_filter || translation::is_about_translations(&query.text.to_lowercase());
         if is_meant || !options.disabled_steps.allows(Step::Translation) {
             return 0;

@@ -18,9 +18,10 @@ const FACTOR: f32 = 0.6;
 
 /// Returns the factor of a translation, unless the query names it or is about translations.
 pub(super) fn factor(candidate: &Candidate, context: &RankContext) -> Option<f32> {
+    // Most passages are no translation, and then the words of the query don't matter.
+    translated(&candidate.passage)?;
     let is_named = candidate.retriever_score(Retriever::Exact).is_some();
-    let is_meant = is_named || is_about_translations(&context.text);
-    (!is_meant && translated(&candidate.passage).is_some()).then_some(FACTOR)
+    (!is_named && !is_about_translations(&context.text)).then_some(FACTOR)
 }
 
 /// Returns whether a query, in lower case, asks for translations.
