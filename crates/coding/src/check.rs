@@ -1,16 +1,12 @@
 //! Checks a patch against a tree of files.
 
-use std::collections::{BTreeSet, HashSet};
-
 use mc_files::{FileError, Root};
 use mc_patch::{
-    Failure, FilePatch, Grade, LineKind, ParseError, PlannedFile, Reason, Refusal, Tolerance,
-    parse, plan, render, risks,
+    Failure, FilePatch, Grade, ParseError, PlannedFile, Reason, Refusal, Tolerance, parse, plan,
+    render,
 };
-use mc_sanitizer::{Class, Policy};
 
-/// Kind of the risk that a patch adds a secret.
-pub const SECRET: &str = "secret";
+use crate::risk::{Risk, risks};
 
 /// Limits of a patch.
 #[derive(Debug, Clone, Copy)]
@@ -58,8 +54,8 @@ pub enum CheckError {
 pub struct CheckedPatch {
     /// Its files, in the order of the text.
     pub files: Vec<PlannedFile<FileError>>,
-    /// Path and kind of each risk, with what the change does.
-    pub risks: Vec<(String, &'static str, &'static str)>,
+    /// What deserves a second look, by path.
+    pub risks: Vec<Risk>,
 }
 
 /// Why a file of a patch is not changed.
@@ -118,33 +114,12 @@ pub fn check(root: &Root, text: &[u8], limits: Limits) -> Result<CheckedPatch, C
         let (files, max) = (patch.files.len(), limits.max_files);
         return Err(CheckError::TooManyFiles { files, max });
     }
-    let found = risks(&patch).into_iter();
-    let mut risks: BTreeSet<_> =
-        found.map(|risk| (risk.path, risk.kind.as_str(), risk.kind.message())).collect();
-    let with_secrets = patch.files.iter().filter(|file| adds_secret(file));
-    risks.extend(with_secrets.map(|file| {
-        (file.path.clone(), SECRET, "adds a text that looks like a secret; remove it")
-    }));
+    let risks = risks(&patch);
     let files =
         plan(patch, Tolerance::Tolerant, |path| match root.read(path, limits.max_file_bytes) {
             Ok(content) => Ok(Some(content)),
             Err(FileError::Missing) => Ok(None),
             Err(error) => Err(error),
         });
-    Ok(CheckedPatch { files, risks: risks.into_iter().collect() })
-}
-
-/// Returns whether the added lines of a file have a secret that its removed lines don't have.
-fn adds_secret(file: &FilePatch) -> bool {
-    let secrets = |kind| {
-        let lines = file.hunks.iter().flat_map(|hunk| &hunk.lines);
-        let lines = lines.filter(|line| line.kind == kind).map(|line| &line.text[..]);
-        let text = lines.collect::<Vec<_>>().concat();
-        let text = String::from_utf8_lossy(&text);
-        let found = mc_sanitizer::find(&text, &Policy::strict()).into_iter();
-        let found = found.filter(|finding| finding.class == Class::Secret);
-        found.filter_map(|finding| text.get(finding.span).map(str::to_owned)).collect()
-    };
-    let added: HashSet<String> = secrets(LineKind::Added);
-    !added.is_subset(&secrets(LineKind::Removed))
+    Ok(CheckedPatch { files, risks })
 }

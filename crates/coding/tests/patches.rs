@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;
 
-use mc_coding::{CheckError, CheckedPatch, Limits, SECRET, WriteError, check, write};
+use mc_coding::{CheckError, CheckedPatch, Limits, RiskKind, WriteError, check, write};
 use mc_files::Root;
 use tempfile::TempDir;
 
@@ -135,11 +135,11 @@ fn added_secrets_are_a_risk() {
     let tree = Tree::of(&[("a", "old\n")]);
     // An invented token with the shape of a real one.
     let token = format!("ghp_{}", "0123456789abcdefABCDEF0123456789abcd");
-    let kinds = |diff: &str| -> Vec<&str> {
-        tree.check(diff).risks.iter().map(|(_, kind, _)| *kind).collect()
+    let kinds = |diff: &str| -> Vec<RiskKind> {
+        tree.check(diff).risks.iter().map(|risk| risk.kind).collect()
     };
     let added = change("a").replace("+new", &format!("+token = \"{token}\""));
-    assert_eq!(kinds(&added), [SECRET]);
+    assert_eq!(kinds(&added), [RiskKind::Secret]);
     let moved = added.replace("-old", &format!("-let token = \"{token}\""));
-    assert_eq!(kinds(&moved), [""; 0]);
+    assert_eq!(kinds(&moved), []);
 }

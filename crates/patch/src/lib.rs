@@ -11,7 +11,6 @@ mod path;
 mod place;
 mod plan;
 mod render;
-mod risk;
 mod types;
 mod whitespace;
 
@@ -22,7 +21,6 @@ pub use diff::{ParseError, parse_diff};
 pub use place::{Grade, Placed};
 pub use plan::{Failure, PlannedFile, plan};
 pub use render::render;
-pub use risk::{Risk, RiskKind, risks};
 pub use types::{FilePatch, Hunk, HunkLine, LineKind, Operation, Patch, Refusal};
 
 /// Parses search/replace blocks if the text has any, else a unified diff.

@@ -1,7 +1,7 @@
 //! `memory-copilot patch`: patches of models, without a service.
 
 use anyhow::{Context as _, Result, bail};
-use mc_coding::{CheckedPatch, Limits, Problem, check, write};
+use mc_coding::{CheckedPatch, Limits, Problem, Risk, check, write};
 use mc_files::{FileError, Root};
 use mc_patch::{Conflict, Failure, FilePatch, Operation, PlannedFile, Reason, Refusal};
 use serde_json::{Value, json};
@@ -50,9 +50,9 @@ fn report(checked: &CheckedPatch, is_applied: bool) -> Value {
             Problem::Conflict(failure) => conflicts.push(conflict(file, failure)),
         }
     }
-    let risk = |(path, kind, message): &(String, &str, &str)| {
-        json!({"path": path, "kind": kind, "\
-        message": message})
+    let risk = |risk: &Risk| {
+        let kind = risk.kind;
+        json!({"path": risk.path, "kind": kind.as_str(), "message": kind.message()})
     };
     json!({
         "applies": checked.applies(),

@@ -4,14 +4,13 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use mc_patch::{Tolerance, apply, parse, render, risks};
+use mc_patch::{Tolerance, apply, parse, render};
 
 fuzz_target!(|input: &[u8]| {
     let split = input.iter().position(|byte| *byte == 0).unwrap_or(input.len());
     let (text, content) = input.split_at(split);
     let content = content.get(1..);
     let Ok(patch) = parse(text) else { return };
-    risks(&patch);
     for file in &patch.files {
         let Ok(applied) = apply(file, content, Tolerance::Tolerant) else { continue };
         let clean = render(file, content, &applied);

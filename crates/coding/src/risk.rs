@@ -1,6 +1,11 @@
 //! Changes that deserve a second look, by rules over paths and lines.
 
-use crate::types::{FilePatch, HunkLine, LineKind, Operation, Patch};
+use std::collections::HashSet;
+
+use mc_domain::code_path;
+use mc_patch::{FilePatch, HunkLine, LineKind, Operation, Patch};
+use mc_sanitizer::visible_text::{InvisibleKind, invisible_kind};
+use mc_sanitizer::{Class, Policy};
 
 /// Kind of a risk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -25,6 +30,8 @@ pub enum RiskKind {
     HiddenText,
     /// Changes who must review.
     Owners,
+    /// Adds a text that looks like a secret.
+    Secret,
 }
 
 impl RiskKind {
@@ -41,6 +48,7 @@ impl RiskKind {
             Self::Executable => "executable",
             Self::HiddenText => "hidden_text",
             Self::Owners => "owners",
+            Self::Secret => "secret",
         }
     }
 
@@ -57,6 +65,7 @@ impl RiskKind {
             Self::Executable => "creates a file that may be executed",
             Self::HiddenText => "adds characters that are invisible or reorder the text",
             Self::Owners => "changes who must review",
+            Self::Secret => "adds a text that looks like a secret; remove it",
         }
     }
 }
@@ -101,7 +110,6 @@ const BUILD_DIRECTORIES: &str = ".cargo .devcontainer .githooks .husky .vscode g
 const CREDENTIAL_FILES: &str = "\
     .env .git-credentials .netrc .npmrc .pgpass .pypirc credentials id_ecdsa id_ed25519 id_rsa";
 const MIGRATION_DIRECTORIES: &str = "migrate migration migrations";
-const TEST_DIRECTORIES: &str = "__tests__ spec specs test tests";
 /// Starts of lines that declare a test, in several languages and in lower case.
 const TEST_STARTS: [&str; 16] = [
     "#[test]",
@@ -144,17 +152,16 @@ pub fn risks(patch: &Patch) -> Vec<Risk> {
 fn of_file(file: &FilePatch) -> Vec<Risk> {
     let paths = [Some(&file.path), file.source.as_ref()].into_iter().flatten();
     let mut kinds: Vec<RiskKind> = paths.flat_map(|path| of_path(&path.to_lowercase())).collect();
-    if removes_tests(file) {
-        kinds.push(RiskKind::DeletedTest);
-    }
-    if file.is_executable {
-        kinds.push(RiskKind::Executable);
-    }
-    let mut added = lines(file, LineKind::Added);
     let is_hidden_in = |line: &HunkLine| String::from_utf8_lossy(&line.text).contains(is_hidden);
-    if added.any(is_hidden_in) || file.path.contains(is_hidden) {
-        kinds.push(RiskKind::HiddenText);
-    }
+    let has_hidden_text =
+        file.path.contains(is_hidden) || lines(file, LineKind::Added).any(is_hidden_in);
+    let of_lines = [
+        (removes_tests(file), RiskKind::DeletedTest),
+        (file.is_executable, RiskKind::Executable),
+        (has_hidden_text, RiskKind::HiddenText),
+        (adds_secret(file), RiskKind::Secret),
+    ];
+    kinds.extend(of_lines.into_iter().filter_map(|(applies, kind)| applies.then_some(kind)));
     kinds.into_iter().map(|kind| Risk { path: file.path.clone(), kind }).collect()
 }
 
@@ -189,7 +196,9 @@ fn of_path(path: &str) -> Vec<RiskKind> {
                 || has_extension("key pem p12 pfx jks keystore")
         }
         RiskKind::Owners => name == "codeowners",
-        RiskKind::DeletedTest | RiskKind::Executable | RiskKind::HiddenText => false,
+        RiskKind::DeletedTest | RiskKind::Executable | RiskKind::HiddenText | RiskKind::Secret => {
+            false
+        }
     };
     OF_PATHS.into_iter().filter(applies).collect()
 }
@@ -203,28 +212,16 @@ fn removes_tests(file: &FilePatch) -> bool {
     let old = file.old_path().unwrap_or_default().to_lowercase();
     let is_deleted = match file.operation {
         Operation::Delete => true,
-        Operation::Rename => !is_test(&file.path.to_lowercase()),
+        Operation::Rename => !code_path::is_test(&file.path.to_lowercase()),
         _ => false,
     };
     let count = |kind, is_counted: fn(&HunkLine) -> bool| {
         lines(file, kind).filter(|line| is_counted(line)).count()
     };
     let [removed, added] = [LineKind::Removed, LineKind::Added];
-    is_deleted && is_test(&old)
+    is_deleted && code_path::is_test(&old)
         || count(removed, declares_test) > count(added, declares_test)
         || count(added, skips_test) > count(removed, skips_test)
-}
-
-/// Returns whether a path in lower case is one of tests.
-fn is_test(path: &str) -> bool {
-    let (directory, name) = path.rsplit_once('/').unwrap_or(("", path));
-    let stem = name.split('.').next().unwrap_or_default();
-    has_directory(directory, TEST_DIRECTORIES)
-        || stem.starts_with("test_")
-        || stem.ends_with("_test")
-        || stem.ends_with("_spec")
-        || name.contains(".test.")
-        || name.contains(".spec.")
 }
 
 fn starts_with(line: &HunkLine, starts: &[&str]) -> bool {
@@ -244,31 +241,37 @@ fn skips_test(line: &HunkLine) -> bool {
     starts_with(line, &SKIP_STARTS)
 }
 
+/// Returns whether the added lines of a file have a secret that its removed lines don't have.
+fn adds_secret(file: &FilePatch) -> bool {
+    let secrets = |kind| {
+        let text: Vec<&[u8]> = lines(file, kind).map(|line| &line.text[..]).collect();
+        let text = text.concat();
+        let text = String::from_utf8_lossy(&text);
+        let found = mc_sanitizer::find(&text, &Policy::strict()).into_iter();
+        let found = found.filter(|finding| finding.class == Class::Secret);
+        found.filter_map(|finding| text.get(finding.span).map(str::to_owned)).collect()
+    };
+    let added: HashSet<String> = secrets(LineKind::Added);
+    !added.is_subset(&secrets(LineKind::Removed))
+}
+
 fn lines(file: &FilePatch, kind: LineKind) -> impl Iterator<Item = &HunkLine> {
     let lines = file.hunks.iter().flat_map(|hunk| &hunk.lines);
     lines.filter(move |line| line.kind == kind)
 }
 
-/// Returns whether a character is invisible, or changes the direction of the text.
+/// Returns whether a character is invisible, or changes the direction of the text. Variants of
+/// symbols, and the symbols of a font of its own, are common in source code.
 fn is_hidden(c: char) -> bool {
-    matches!(
-        c,
-        '\u{1b}'
-            | '\u{ad}'
-            | '\u{61c}'
-            | '\u{200b}'..='\u{200f}'
-            | '\u{202a}'..='\u{202e}'
-            | '\u{2060}'..='\u{2069}'
-            | '\u{3164}'
-            | '\u{feff}'
-            | '\u{e0000}'..='\u{e007f}'
-    )
+    let kind = invisible_kind(c);
+    kind.is_some_and(|kind| !matches!(kind, InvisibleKind::Selector | InvisibleKind::Private))
 }
 
 #[cfg(test)]
 mod tests {
+    use mc_patch::parse_diff;
+
     use super::*;
-    use crate::diff::parse_diff;
 
     fn kinds(diff: &str) -> Vec<&'static str> {
         let patch = parse_diff(diff.as_bytes()).expect("a diff");
