@@ -55,8 +55,9 @@ pub(crate) fn align(target: &Target<'_>, hunk: &Hunk) -> Result<Option<Match>, R
     let Some(left) = target.pairs_left.get().checked_sub(pairs) else { return Ok(None) };
     target.pairs_left.set(left);
     let mut places: Vec<(Alignment, Range<usize>)> = Vec::new();
+    let side = Side::of_hunk(hunk);
     for window in windows {
-        let ends = Grid::fill(&Side::of_window(target, &window), &Side::of_hunk(hunk)).ends();
+        let ends = Grid::fill(&Side::of_window(target, &window), &side).ends();
         places.extend(ends.into_iter().map(|end| (end.moved(window.start), window.clone())));
     }
     places.sort_by_key(|(place, _)| (place.cost, place.start()));
@@ -64,7 +65,7 @@ pub(crate) fn align(target: &Target<'_>, hunk: &Hunk) -> Result<Option<Match>, R
     let Some((best, window)) = places.first().cloned() else { return Ok(None) };
     let is_good = best.cost <= ACCEPTED.0.max(lines)
         && best.has_all_removed(&old)
-        && best.has_enough_text(target, &old)
+        && best.has_enough_text(&old)
         && best.is_anchored(hunk);
     if !is_good {
         return Ok(None);
@@ -74,7 +75,9 @@ pub(crate) fn align(target: &Target<'_>, hunk: &Hunk) -> Result<Option<Match>, R
         .filter(|(place, _)| !place.overlaps(&best))
         .map(|(place, _)| place.start() + 1)
         .collect();
-    if starts.is_empty() && !has_other_changes(target, hunk, &window, &best) {
+    if starts.is_empty()
+        && !has_other_changes(hunk, side, (window.start, Side::of_window(target, &window)), &best)
+    {
         let start = best.start();
         let found = Match { start, lines: best.lines, grade: Grade::Context, is_only: true };
         return Ok(Some(found));
@@ -88,12 +91,11 @@ pub(crate) fn align(target: &Target<'_>, hunk: &Hunk) -> Result<Option<Match>, R
 /// Returns whether the changes of a hunk would be between other lines of the file if the old lines
 /// were paired in another way that is nearly as good.
 fn has_other_changes(
-    target: &Target<'_>,
     hunk: &Hunk,
-    window: &Range<usize>,
+    old: Side<'_>,
+    (start, file): (usize, Side<'_>),
     best: &Alignment,
 ) -> bool {
-    let (file, old) = (Side::of_window(target, window), Side::of_hunk(hunk));
     let forward = Grid::fill(&file, &old);
     let backward = Grid::fill(&file.reversed(), &old.reversed());
     let (rows, columns) = (forward.rows - 1, forward.columns - 1);
@@ -109,7 +111,7 @@ fn has_other_changes(
         boundaries.extend(is_change.then_some(index));
     }
     boundaries.into_iter().any(|row| {
-        let place = best.boundary(row).map(|place| place.saturating_sub(window.start));
+        let place = best.boundary(row).map(|place| place.saturating_sub(start));
         (0..=columns).filter(|column| Some(*column) != place).any(|column| {
             let cost = forward.cost(row, column) + backward.cost(rows - row, columns - column);
             cost < best.cost + MARGIN
@@ -212,11 +214,8 @@ impl Alignment {
 
     /// Returns whether the lines that are equal but for whitespace have enough text to be no
     /// coincidence.
-    fn has_enough_text(&self, target: &Target<'_>, old: &[&HunkLine]) -> bool {
-        let pairs = self.lines.iter().zip(old).filter_map(|(index, line)| Some(((*index)?, line)));
-        let equal = pairs.filter(|(index, line)| {
-            Level::Words.key(target.lines[*index]) == Level::Words.key(&line.text)
-        });
+    fn has_enough_text(&self, old: &[&HunkLine]) -> bool {
+        let equal = self.is_exact.iter().zip(old).filter(|(is_exact, _)| **is_exact);
         let weights: Vec<usize> = equal.map(|(_, line)| weight(&line.text)).collect();
         let has_several = weights.iter().filter(|weight| **weight > 2).count() > 1;
         let total: usize = weights.iter().sum();

@@ -155,16 +155,14 @@ fn replacements(
 
 /// Returns the changes of a hunk; `None` if its indentation can't be adjusted.
 fn of_hunk(target: &Target<'_>, hunk: &Hunk, found: &Match) -> Option<Vec<Replacement>> {
-    let adjustment = (found.grade > Grade::Offset).then(|| {
+    let adjustment = if found.grade > Grade::Offset {
         let old = hunk.old_lines().zip(&found.lines);
         let pairs = old.filter_map(|(line, index)| Some((&line.text[..], target.lines[(*index)?])));
         let is_equal =
             |(line, own): &(&[u8], &[u8])| Level::Words.key(line) == Level::Words.key(own);
-        Adjustment::of(pairs.filter(is_equal))
-    });
-    let adjustment = match adjustment {
-        None => None,
-        Some(adjustment) => Some(adjustment?),
+        Some(Adjustment::of(pairs.filter(is_equal))?)
+    } else {
+        None
     };
     let added = |text: &[u8]| match &adjustment {
         Some(adjustment) => adjustment.adjusted(text),

@@ -1,5 +1,6 @@
 //! Where the old lines of a hunk are in a file.
 
+use std::borrow::Cow;
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::ops::Range;
@@ -77,17 +78,17 @@ impl Match {
 }
 
 /// Lines of a file as numbers: equal lines have equal numbers.
-struct Numbered {
+struct Numbered<'a> {
     numbers: Vec<usize>,
     /// Number and occurrences of each key.
-    by_key: HashMap<Vec<u8>, (usize, Vec<usize>)>,
+    by_key: HashMap<Cow<'a, [u8]>, (usize, Vec<usize>)>,
 }
 
 /// A file in which hunks are searched.
 pub(crate) struct Target<'a> {
     /// Its lines.
     pub lines: Vec<&'a [u8]>,
-    by_level: [Numbered; 3],
+    by_level: [Numbered<'a>; 3],
     /// Pairs of lines that may still be aligned.
     pub pairs_left: Cell<usize>,
 }
@@ -98,7 +99,7 @@ impl<'a> Target<'a> {
             let mut numbered = Numbered { numbers: Vec::new(), by_key: HashMap::new() };
             for (index, line) in lines.iter().enumerate() {
                 let next = numbered.by_key.len();
-                let known = numbered.by_key.entry(level.key(line).into_owned());
+                let known = numbered.by_key.entry(level.key(line));
                 let (number, occurrences) = known.or_insert_with(|| (next, Vec::new()));
                 occurrences.push(index);
                 numbered.numbers.push(*number);
@@ -167,9 +168,9 @@ pub(crate) fn find_exactly(target: &Target<'_>, hunk: &Hunk) -> Option<Match> {
     let position = hunk.position.filter(|_| !hunk.is_recounted)?;
     // Without old lines, only an empty file says where the new ones belong.
     let is_clear = !old.is_empty() || target.lines.is_empty();
-    let has_context_after = hunk.lines.last().is_some_and(|line| line.kind == LineKind::Context);
     let is_at_end = position.checked_add(old.len()) == Some(target.lines.len());
-    let is_exact = is_clear && (has_context_after || is_at_end) && target.has_at(position, &old);
+    let is_exact =
+        is_clear && (hunk.has_context_after() || is_at_end) && target.has_at(position, &old);
     is_exact.then(|| {
         let is_only = target.places(&old, Level::Words).len() < 2;
         Match::consecutive(position, old.len(), Grade::Exact, is_only)
@@ -224,9 +225,9 @@ fn is_below_section(target: &Target<'_>, hunk: &Hunk, found: &Match) -> bool {
 }
 
 /// Returns the place that a hunk means, of those by level, each of which has those of the level
-/// before: the only one, whatever the whitespace; the one as far from its line as the hunks around
-/// it, or at its line; the only one with the most exact whitespace; or the only one below the line
-/// that it names.
+/// before: the only one, whatever the whitespace; the only one below the line that the hunk names;
+/// the one as far from its line as the hunks around it, or at its line; or the only one with the
+/// most exact whitespace.
 fn only(
     target: &Target<'_>,
     hunk: &Hunk,
@@ -243,8 +244,7 @@ fn only(
     if let (Some(place), None) = (below.next(), below.next()) {
         return Some(*place);
     }
-    let has_context_after = hunk.lines.last().is_some_and(|line| line.kind == LineKind::Context);
-    let is_certain = has_context_after || drift.is_some();
+    let is_certain = hunk.has_context_after() || drift.is_some();
     let expected = hunk.position.filter(|_| is_certain);
     let expected = expected.and_then(|place| place.checked_add_signed(drift.unwrap_or_default()));
     if let Some(place) = expected.filter(|place| everywhere.contains(place)) {

@@ -113,6 +113,11 @@ impl Hunk {
         self.lines.iter().filter(|line| line.kind != LineKind::Removed)
     }
 
+    /// Returns whether its last line is an unchanged one.
+    pub fn has_context_after(&self) -> bool {
+        self.lines.last().is_some_and(|line| line.kind == LineKind::Context)
+    }
+
     /// Returns whether it adds or removes lines.
     pub fn has_changes(&self) -> bool {
         self.lines.iter().any(|line| line.kind != LineKind::Context)
