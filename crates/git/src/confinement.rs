@@ -17,7 +17,9 @@ use mc_privileges::{Confinement, UnprivilegedUser};
 
 use crate::Error;
 use crate::copy::file_failed;
-use crate::local::{MAX_LIST_BYTES, MAX_OBJECT_DIRECTORIES, too_many_object_directories};
+use crate::local::{
+    MAX_LIST_BYTES, MAX_OBJECT_DIRECTORIES, alternates, too_many_object_directories,
+};
 
 /// Environment variables with the paths of certificates.
 const CERTIFICATE_VARIABLES: [&str; 4] =
@@ -134,9 +136,7 @@ impl Repository<'_> {
                     file_failed(&directory.path().join("info/alternates"), error)
                 })?,
             };
-            let lines = listed.split(|byte| *byte == b'\n');
-            let paths: Vec<PathBuf> = lines
-                .filter(|line| !line.is_empty() && !line.starts_with(b"#"))
+            let paths: Vec<PathBuf> = alternates(&listed)
                 .map(|line| directory.path().join(OsStr::from_bytes(line)))
                 .collect();
             for path in paths {

@@ -131,10 +131,7 @@ fn check_alternates(
         next += 1;
         let file = objects.join("info/alternates");
         let listed = read_list(&file, user)?;
-        // As git reads them: bytes up to LF.
-        let lines = listed.split(|byte| *byte == b'\n');
-        let lines: BTreeSet<&[u8]> =
-            lines.filter(|line| !line.is_empty() && !line.starts_with(b"#")).collect();
+        let lines: BTreeSet<&[u8]> = alternates(&listed).collect();
         for line in lines {
             // Git decodes escapes in a quoted path.
             if line.starts_with(b"\"") {
@@ -161,6 +158,12 @@ fn check_alternates(
         }
     }
     Ok(directories)
+}
+
+/// Returns the paths in a file `alternates`, as git reads them: bytes up to LF.
+pub(crate) fn alternates(listed: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let lines = listed.split(|byte| *byte == b'\n');
+    lines.filter(|line| !line.is_empty() && !line.starts_with(b"#"))
 }
 
 /// Returns the error for a repository that borrows from too many directories, by this path.

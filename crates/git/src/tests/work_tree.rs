@@ -288,8 +288,7 @@ async fn no_program_of_a_checkout_runs() {
     fs::write(path.join("lib/a.txt"), "three\n").expect("file");
     give_away(path);
     let cancel = CancellationToken::new();
-    let protected = ProtectedDirectories::default();
-    let tree = WorkTree::in_place(path, &protected, &cancel).await.expect("a checkout");
+    let tree = in_place(path).await.expect("a checkout");
     let status = text_of(tree.status(&[], 10_000, &cancel).await);
     assert!(status.contains(" M lib/a.txt"), "{status}");
     assert!(text_of(tree.diff(Diff::default(), 10_000, &cancel).await).contains("+three"));
@@ -422,6 +421,12 @@ fn is_confined() -> bool {
     read.is_err()
 }
 
+/// Opens a checkout with nothing protected.
+async fn in_place(checkout: &Path) -> Result<WorkTree, Error> {
+    let (protected, cancel) = (ProtectedDirectories::default(), CancellationToken::new());
+    WorkTree::in_place(checkout, &protected, &cancel).await
+}
+
 /// Gives a repository to the user as whom git may change it.
 fn give_away(path: &Path) {
     if mc_testkit::runs_as_root("only root can give a directory to another user") {
@@ -451,8 +456,7 @@ async fn git_reads_no_repository_that_takes_the_place_of_a_checkout() {
         give_away(each);
     }
     let cancel = CancellationToken::new();
-    let protected = ProtectedDirectories::default();
-    let tree = WorkTree::in_place(&path, &protected, &cancel).await.expect("a checkout");
+    let tree = in_place(&path).await.expect("a checkout");
     let log = Log { max_count: 3, ..Log::default() };
     assert!(text_of(tree.log(log, 10_000, &cancel).await).contains("two"));
     fs::rename(&path, &aside).expect("moved");
@@ -469,7 +473,7 @@ async fn git_reads_no_repository_that_takes_the_place_of_a_checkout() {
         let committed = tree.commit("x", &AUTHOR(), &cancel).await;
         committed.expect_err("another repository");
     }
-    let by_link = WorkTree::in_place(&path, &protected, &cancel).await.expect_err("a link");
+    let by_link = in_place(&path).await.expect_err("a link");
     assert!(by_link.to_string().contains("leads to another directory by a link"), "{by_link}");
 }
 
@@ -487,8 +491,7 @@ async fn late_filter_of_a_checkout_changes_nothing_outside() {
     fs::set_permissions(outside.path(), std::fs::Permissions::from_mode(0o777)).expect("mode");
     fs::write(outside.path().join("canary"), "canary").expect("file");
     let cancel = CancellationToken::new();
-    let protected = ProtectedDirectories::default();
-    let tree = WorkTree::in_place(path, &protected, &cancel).await.expect("a checkout");
+    let tree = in_place(path).await.expect("a checkout");
     let outside = outside.path().display();
     // With commands of the shell itself: no other program runs.
     let echo = "while IFS= read -r line; do echo $line; done";
@@ -518,9 +521,7 @@ async fn objects_of_root_are_not_borrowed() {
     let alternates = format!("{}\n", of_root.path().display());
     fs::write(checkout.path().join(".git/objects/info/alternates"), alternates).expect("file");
     give_away(checkout.path());
-    let (protected, cancel) = (ProtectedDirectories::default(), CancellationToken::new());
-    let error =
-        WorkTree::in_place(checkout.path(), &protected, &cancel).await.expect_err("of root");
+    let error = in_place(checkout.path()).await.expect_err("of root");
     assert!(error.to_string().contains("another user of the machine (id 0)"), "{error}");
 }
 
@@ -535,9 +536,7 @@ async fn configuration_outside_of_the_repository_is_named() {
     fs::write(&path, "[user]\n\tname = x\n").expect("file");
     git(checkout.path(), &["config", "include.path", path.to_str().expect("UTF-8")]);
     give_away(checkout.path());
-    let (protected, cancel) = (ProtectedDirectories::default(), CancellationToken::new());
-    let error =
-        WorkTree::in_place(checkout.path(), &protected, &cancel).await.expect_err("outside");
+    let error = in_place(checkout.path()).await.expect_err("outside");
     assert!(error.to_string().contains("git may not read a file outside"), "{error}");
     assert!(error.to_string().contains("move it into the repository"), "{error}");
 }
@@ -557,9 +556,7 @@ async fn repository_of_another_user_is_not_read() {
         std::os::unix::fs::lchown(path, Some(1234), Some(1234)).expect("an owner");
     }
     fs::set_permissions(private.path(), std::fs::Permissions::from_mode(0o755)).expect("mode");
-    let (protected, cancel) = (ProtectedDirectories::default(), CancellationToken::new());
-    let error =
-        WorkTree::in_place(checkout.path(), &protected, &cancel).await.expect_err("private");
+    let error = in_place(checkout.path()).await.expect_err("private");
     assert!(error.to_string().contains("another user of the machine (id 1234)"), "{error}");
 }
 
@@ -572,12 +569,12 @@ async fn linked_work_tree_and_borrowed_objects_are_read() {
     git(main.path(), &["worktree", "add", "--quiet", "-b", "side", path]);
     let of_main = main.path().to_str().expect("UTF-8");
     git(borrower.path(), &["clone", "--quiet", "--shared", of_main, "."]);
-    let (protected, cancel) = (ProtectedDirectories::default(), CancellationToken::new());
+    let cancel = CancellationToken::new();
     for each in [main.path(), borrower.path(), &linked] {
         give_away(each);
     }
     for path in [&linked, borrower.path()] {
-        let tree = WorkTree::in_place(path, &protected, &cancel).await.expect("a checkout");
+        let tree = in_place(path).await.expect("a checkout");
         fs::write(path.join("lib/a.txt"), "three\n").expect("file");
         let status = text_of(tree.status(&[], 10_000, &cancel).await);
         assert!(status.contains(" M lib/a.txt"), "{status}");
