@@ -92,23 +92,22 @@ pub struct Risk {
 
 const CI_DIRECTORIES: &str = ".github/workflows/ .github/actions/ .gitea/workflows/ \
     .forgejo/workflows/ .gitlab/ci/ .circleci/ .buildkite/ .woodpecker/";
-const CI_FILES: &str = "\
-    .drone.yml .gitlab-ci.yml .travis.yml action.yml appveyor.yml azure-pipelines.yaml \
-    azure-pipelines.yml bitbucket-pipelines.yml jenkinsfile";
-const DEPENDENCY_FILES: &str = "\
-    build.gradle build.gradle.kts cargo.toml composer.json gemfile go.mod libs.versions.toml \
-    package.json packages.config pipfile pom.xml pyproject.toml setup.cfg setup.py";
-const LOCK_FILES: &str = "\
-    bun.lock cargo.lock composer.lock gemfile.lock go.sum gradle.lockfile npm-shrinkwrap.json \
-    package-lock.json pipfile.lock pnpm-lock.yaml poetry.lock uv.lock yarn.lock";
+const CI_FILES: &str = ".drone.yml .gitlab-ci.yml .travis.yml action.yml appveyor.yml \
+    azure-pipelines.yaml azure-pipelines.yml bitbucket-pipelines.yml jenkinsfile";
+const DEPENDENCY_FILES: &str = "build.gradle build.gradle.kts cargo.toml composer.json gemfile \
+    go.mod libs.versions.toml package.json packages.config pipfile pom.xml pyproject.toml \
+    setup.cfg setup.py";
+const LOCK_FILES: &str = "bun.lock cargo.lock composer.lock gemfile.lock go.sum gradle.lockfile \
+    npm-shrinkwrap.json package-lock.json pipfile.lock pnpm-lock.yaml poetry.lock uv.lock \
+    yarn.lock";
 /// Files and directories of programs that run on the machine of a developer.
-const BUILD_FILES: &str = "\
-    .gitattributes .gitmodules .pre-commit-config.yaml build.rs cmakelists.txt compose.yaml \
-    compose.yml configure containerfile docker-compose.yaml docker-compose.yml dockerfile \
-    gradlew justfile makefile package.swift rakefile settings.gradle settings.gradle.kts tox.ini";
+const BUILD_FILES: &str = ".gitattributes .gitmodules .pre-commit-config.yaml build.rs \
+    cmakelists.txt compose.yaml compose.yml configure containerfile docker-compose.yaml \
+    docker-compose.yml dockerfile gradlew justfile makefile package.swift rakefile \
+    settings.gradle settings.gradle.kts tox.ini";
 const BUILD_DIRECTORIES: &str = ".cargo .devcontainer .githooks .husky .vscode gradle";
-const CREDENTIAL_FILES: &str = "\
-    .env .git-credentials .netrc .npmrc .pgpass .pypirc credentials id_ecdsa id_ed25519 id_rsa";
+const CREDENTIAL_FILES: &str = ".env .git-credentials .netrc .npmrc .pgpass .pypirc credentials \
+    id_ecdsa id_ed25519 id_rsa";
 const MIGRATION_DIRECTORIES: &str = "migrate migration migrations";
 /// Starts of lines that declare a test, in several languages and in lower case.
 const TEST_STARTS: [&str; 16] = [
@@ -305,8 +304,8 @@ mod tests {
         assert_eq!(kinds(deleted), ["deleted_test"]);
         let hidden = "--- a/a\n+++ b/a\n@@ -1 +1 @@\n-a\n+a\u{202e}b\n";
         assert_eq!(kinds(hidden), ["hidden_text"]);
-        let script = "diff --git a/run b/run\nnew file mode 100755\n--- /dev/null\n+++ b/run\n@@ -\
-            0,0 +1 @@\n+a\n";
+        let script = "diff --git a/run b/run\nnew file mode 100755\n--- /dev/null\n+++ b/run\n\
+            @@ -0,0 +1 @@\n+a\n";
         assert_eq!(kinds(script), ["executable"]);
     }
 }

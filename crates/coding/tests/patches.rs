@@ -51,8 +51,8 @@ fn change(path: &str) -> String {
 
 const CREATE: &str = "--- /dev/null\n+++ b/dir/new\n@@ -0,0 +1 @@\n+text\n";
 const DELETE: &str = "--- a/gone\n+++ /dev/null\n@@ -1 +0,0 @@\n-old\n";
-const RENAME: &str = "diff --git a/from b/to\nrename from from\nrename to to\n--- a/from\n+++ b/to\
-    \n@@ -1 +1 @@\n-old\n+new\n";
+const RENAME: &str = "diff --git a/from b/to\nrename from from\nrename to to\n--- a/from\n\
+    +++ b/to\n@@ -1 +1 @@\n-old\n+new\n";
 
 #[test]
 fn all_kinds_of_changes_are_written() {

@@ -139,10 +139,10 @@ proptest! {
         lines in prop::collection::vec(
             prop::sample::select(vec![
                 "diff --git a/x b/x", "diff --git \"a/\\1\" b/x", "--- a/x", "+++ b/x",
-                "--- /dev/null", "+++ /dev/null", "@@ -1,3 +1,3 @@", "@@ -0,0 +1 @@", "@@", "@@ f\
-                n a",
+                "--- /dev/null", "+++ /dev/null", "@@ -1,3 +1,3 @@", "@@ -0,0 +1 @@", "@@", "@@ \
+                    fn a",
                 "@@ -18446744073709551615,1 +1,9 @@", " a", "-a", "+a", "", "\\ No newline at end \
-                of file",
+                    of file",
                 "new file mode 100755", "rename from x", "rename to y", "GIT binary patch", "x.rs",
                 "<<<<<<< SEARCH", "=======", ">>>>>>> REPLACE", "a", "-- ",
             ]),

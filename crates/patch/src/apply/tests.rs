@@ -1,8 +1,8 @@
 use super::*;
 use crate::{parse, render};
 
-const FILE: &str = "fn first() {\n    let delay = 5;\n    start(delay);\n}\n\nfn second() {\n    l\
-    et delay = 5;\n    stop(delay);\n}\n\nfn third() {\n    finish();\n}\n";
+const FILE: &str = "fn first() {\n    let delay = 5;\n    start(delay);\n}\n\n\
+    fn second() {\n    let delay = 5;\n    stop(delay);\n}\n\nfn third() {\n    finish();\n}\n";
 
 fn patched(diff: &str, before: &str) -> Result<(String, Grade), Conflict> {
     let patch = parse(diff.as_bytes()).unwrap_or_else(|error| panic!("{error}: {diff}"));
@@ -25,29 +25,29 @@ fn hunk_is_found_by_line_text_whitespace_and_context() {
     let expected = FILE.replace("stop(delay)", "halt(delay)");
     for (hunk, grade) in [
         (
-            "@@ -6,4 +6,4 @@\n fn second() {\n     let delay = 5;\n-    stop(delay);\n+    halt(de\
-            lay);\n }\n",
+            "@@ -6,4 +6,4 @@\n fn second() {\n     let delay = 5;\n-    stop(delay);\n\
+            +    halt(delay);\n }\n",
             Grade::Exact,
         ),
         (
-            "@@ -60,4 +60,4 @@\n fn second() {\n     let delay = 5;\n-    stop(delay);\n+    halt(\
-            delay);\n }\n",
+            "@@ -60,4 +60,4 @@\n fn second() {\n     let delay = 5;\n-    stop(delay);\n\
+            +    halt(delay);\n }\n",
             Grade::Offset,
         ),
         ("@@\n     let delay = 5;\n-    stop(delay);\n+    halt(delay);\n", Grade::Exact),
         (
-            "@@ -6,4 +6,4 @@\n fn second() {\n \tlet  delay = 5;\n-\tstop(delay);\n+\thalt(delay);\
-            \n }\n",
+            "@@ -6,4 +6,4 @@\n fn second() {\n \tlet  delay = 5;\n-\tstop(delay);\n\
+            +\thalt(delay);\n }\n",
             Grade::Whitespace,
         ),
         (
-            "@@ -6,4 +6,4 @@\n fn second() -> u32 {\n     let delay = 5;\n-    stop(delay);\n+    \
-            halt(delay);\n }\n",
+            "@@ -6,4 +6,4 @@\n fn second() -> u32 {\n     let delay = 5;\n-    stop(delay);\n\
+            +    halt(delay);\n }\n",
             Grade::Context,
         ),
         (
-            "@@ -6,4 +6,4 @@\n fn second() {\n     // Five minutes.\n     let delay = 5;\n-    sto\
-            p(delay);\n+    halt(delay);\n }\n",
+            "@@ -6,4 +6,4 @@\n fn second() {\n     // Five minutes.\n     let delay = 5;\n\
+            -    stop(delay);\n+    halt(delay);\n }\n",
             Grade::Context,
         ),
         (
@@ -73,10 +73,9 @@ fn ambiguous_place_is_refused_unless_something_decides() {
     }
     // The hunks around it moved by the same number of lines.
     let moved = format!("// Head.\n{FILE}");
-    let neighbours = of(
-        "@@ -1,1 +1,1 @@\n-fn first() {\n+fn one() {\n@@ -7 +7 @@\n-    let delay = 5;\n+    let d\
-        elay = 15;\n@@ -11,1 +11,1 @@\n-fn third() {\n+fn three() {\n",
-    );
+    let neighbours =
+        of("@@ -1,1 +1,1 @@\n-fn first() {\n+fn one() {\n@@ -7 +7 @@\n-    let delay = 5;\n\
+        +    let delay = 15;\n@@ -11,1 +11,1 @@\n-fn third() {\n+fn three() {\n");
     let expected = format!("// Head.\n{second}").replace("first", "one").replace("third", "three");
     assert_eq!(patched(&neighbours, &moved), Ok((expected, Grade::Offset)));
 }
@@ -85,21 +84,21 @@ fn ambiguous_place_is_refused_unless_something_decides() {
 fn conflicts_say_what_differs() {
     for (hunk, expected) in [
         (
-            "@@ -6,3 +6,3 @@\n fn second() {\n-    let delay = 6;\n+    let delay = 15;\n     stop\
-            (delay);\n",
-            "hunk 1 differs from the file at line 7: expected `    let delay = 6;`, found `    le\
-            t delay = 5;`",
+            "@@ -6,3 +6,3 @@\n fn second() {\n-    let delay = 6;\n\
+            +    let delay = 15;\n     stop(delay);\n",
+            "hunk 1 differs from the file at line 7: expected `    let delay = 6;`, found `    \
+            let delay = 5;`",
         ),
         ("@@ -1,1 +1,1 @@\n-nowhere_at_all();\n+x\n", "hunk 1 differs from the file at line 1"),
         ("@@ -4,1 +4,2 @@\n+    added();\n", "too little unchanged text"),
         (
-            "@@ -1,3 +1,3 @@\n fn first() {\n-    let delay = 4;\n+    let delay = 5;\n     start(\
-            delay);\n",
+            "@@ -1,3 +1,3 @@\n fn first() {\n-    let delay = 4;\n\
+            +    let delay = 5;\n     start(delay);\n",
             "is in the file already",
         ),
         (
-            "@@ -2,2 +2,2 @@\n-    let delay = 5;\n-    start(delay);\n+    run();\n@@ -3,1 +3,1 @\
-            @\n-    start(delay);\n+    go();\n",
+            "@@ -2,2 +2,2 @@\n-    let delay = 5;\n-    start(delay);\n+    run();\n\
+            @@ -3,1 +3,1 @@\n-    start(delay);\n+    go();\n",
             "changes lines that another hunk changes",
         ),
     ] {
@@ -132,10 +131,8 @@ fn files_are_created_deleted_and_renamed() {
 #[test]
 fn endings_and_the_missing_last_newline_stay() {
     let crlf = FILE.replace('\n', "\r\n");
-    let hunk = of(
-        "@@ -6,4 +6,5 @@\n fn second() {\n     let delay = 5;\n-    stop(delay);\n+    halt(delay)\
-        ;\n+    wait();\n }\n",
-    );
+    let hunk = of("@@ -6,4 +6,5 @@\n fn second() {\n     let delay = 5;\n-    stop(delay);\n\
+        +    halt(delay);\n+    wait();\n }\n");
     let expected =
         FILE.replace("stop(delay);\n", "halt(delay);\n    wait();\n").replace('\n', "\r\n");
     assert_eq!(patched(&hunk, &crlf), Ok((expected, Grade::Whitespace)));
@@ -146,10 +143,9 @@ fn endings_and_the_missing_last_newline_stay() {
     let hunk = of("@@ -1,2 +1,3 @@\n one line\n two lines\n+three lines\n");
     let expected = ("one line\ntwo lines\nthree lines".to_owned(), Grade::Whitespace);
     assert_eq!(patched(&hunk, unterminated), Ok(expected));
-    let hunk = of(
-        "@@ -1,2 +1,3 @@\n one line\n-two lines\n\\ No newline at end of file\n+two lines\n+three \
-        lines\n",
-    );
+    let hunk =
+        of("@@ -1,2 +1,3 @@\n one line\n-two lines\n\\ No newline at end of file\n+two lines\n\
+        +three lines\n");
     let expected = ("one line\ntwo lines\nthree lines\n".to_owned(), Grade::Exact);
     assert_eq!(patched(&hunk, unterminated), Ok(expected));
 }
@@ -157,10 +153,8 @@ fn endings_and_the_missing_last_newline_stay() {
 #[test]
 fn nothing_is_added_between_lines_that_the_hunk_does_not_know() {
     let before = FILE.replace("    stop(delay);\n", "    check(delay);\n    stop(delay);\n");
-    let hunk = of(
-        "@@ -6,4 +6,5 @@\n fn second() {\n     let delay = 5;\n+    wait();\n     stop(delay);\n }\
-        \n",
-    );
+    let hunk = of("@@ -6,4 +6,5 @@\n fn second() {\n     let delay = 5;\n\
+        +    wait();\n     stop(delay);\n }\n");
     let error = patched(&hunk, &before).expect_err("before or after check");
     assert!(matches!(error.reason, Reason::NotFound(Some(_))), "{error}");
 }
@@ -174,23 +168,18 @@ fn no_similar_place_is_taken_for_the_one_that_is_meant() {
         };
         body("first", first) + &body("second", second)
     };
-    let change = of(
-        "@@ -1,5 +1,5 @@\n fn first() {\n     prepare_socket();\n-    let timeout = 5;\n+    let t\
-        imeout = 15;\n     start();\n }\n",
-    );
+    let change =
+        of("@@ -1,5 +1,5 @@\n fn first() {\n     prepare_socket();\n-    let timeout = 5;\n\
+        +    let timeout = 15;\n     start();\n }\n");
     let changed = patched(&change, &twice("let timeout = 10;", "let timeout = 5;"));
     changed.expect_err("the removed line is elsewhere");
-    let applied = of(
-        "@@ -2,3 +2,3 @@\n     prepare_socket();\n-    let timeout = 5;\n+    let timeout = 15;\
-        \n     start();\n }\n",
-    );
+    let applied = of("@@ -2,3 +2,3 @@\n     prepare_socket();\n-    let timeout = 5;\n\
+        +    let timeout = 15;\n     start();\n }\n");
     let error = patched(&applied, &twice("let timeout = 15;", "let timeout = 5;"));
     assert_eq!(error.expect_err("applied").reason, Reason::AlreadyApplied);
     // The same text is at the line and elsewhere; the head is that of the other place.
-    let head = of(
-        "@@ -2,3 +2,3 @@ fn second() {\n     prepare_socket();\n-    let timeout = 5;\n+    let ti\
-        meout = 15;\n     start();\n }\n",
-    );
+    let head = of("@@ -2,3 +2,3 @@ fn second() {\n     prepare_socket();\n-    let timeout = 5;\n\
+        +    let timeout = 15;\n     start();\n }\n");
     let (content, _) =
         patched(&head, &twice("let timeout = 5;", "let timeout = 5;")).expect("applied");
     assert_eq!(content, twice("let timeout = 5;", "let timeout = 15;"));
@@ -199,12 +188,10 @@ fn no_similar_place_is_taken_for_the_one_that_is_meant() {
 /// The insertion fits behind each of several equal lines.
 #[test]
 fn place_between_equal_lines_is_not_guessed() {
-    let before = "fn setup() {\n    register_plugin();\n    register_plugin();\n    register_plugi\
-        n();\n    finish_setup();\n}\n";
-    let hunk = of(
-        "@@ -1,5 +1,6 @@\n fn setup() {\n     register_plugin();\n+    wait();\n     register_plug\
-        in();\n     finish_setup();\n }\n",
-    );
+    let before = "fn setup() {\n    register_plugin();\n    register_plugin();\n    \
+        register_plugin();\n    finish_setup();\n}\n";
+    let hunk = of("@@ -1,5 +1,6 @@\n fn setup() {\n     register_plugin();\n\
+        +    wait();\n     register_plugin();\n     finish_setup();\n }\n");
     patched(&hunk, before).expect_err("ambiguous");
 }
 

@@ -1,8 +1,8 @@
 use super::*;
 
 const TEXT: &str = "I change two files.\n\n`src/a.rs`\n```rust\n<<<<<<< SEARCH\na\nb\nc\n=======\n\
-    a\nx\nc\n>>>>>>> REPLACE\n```\n\n<<<<<<< SEARCH\nd\n=======\n>>>>>>> REPLACE\n\nFile: new file\
-    .txt\n<<<<<<< SEARCH\n=======\nnew\n>>>>>>> REPLACE\n";
+    a\nx\nc\n>>>>>>> REPLACE\n```\n\n<<<<<<< SEARCH\nd\n=======\n>>>>>>> REPLACE\n\n\
+    File: new file.txt\n<<<<<<< SEARCH\n=======\nnew\n>>>>>>> REPLACE\n";
 
 #[test]
 fn blocks_become_hunks_of_their_files() {

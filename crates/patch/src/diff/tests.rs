@@ -81,14 +81,14 @@ fn changes_that_are_never_applied_are_marked() {
         "diff --git a/x b/x\nnew file mode 120000\n--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+/etc\n";
     let changed_link =
         "diff --git a/x b/x\nindex 1..2 120000\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n";
-    let submodule = "diff --git a/x b/x\nnew file mode 160000\n--- /dev/null\n+++ b/x\n@@ -0,0 +1 \
-        @@\n+Subproject commit 1\n";
+    let submodule = "diff --git a/x b/x\nnew file mode 160000\n--- /dev/null\n+++ b/x\n\
+        @@ -0,0 +1 @@\n+Subproject commit 1\n";
     let mode = "diff --git a/x b/x\nold mode 100644\nnew mode 100755\n";
     let setuid =
         "diff --git a/x b/x\nnew file mode 104755\n--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+a\n";
     let binary = "diff --git a/x b/x\nindex 1..2\nBinary files a/x and b/x differ\n";
-    let literal = "diff --git a/x b/x\nindex 1..2 100644\nGIT binary patch\nliteral 3\nKcmZ\n\nlit\
-        eral 0\nHcmV?d00001\n\n";
+    let literal = "diff --git a/x b/x\nindex 1..2 100644\nGIT binary patch\nliteral 3\nKcmZ\n\n\
+        literal 0\nHcmV?d00001\n\n";
     let path = |path: &str| format!("--- a/{path}\n+++ b/{path}\n@@ -1 +1 @@\n-a\n+b\n");
     for (text, refusal) in [
         (link.to_owned(), Refusal::Link),
@@ -116,13 +116,13 @@ fn hunks_have_their_lines() {
     assert_eq!((hunk.position, &hunk.section[..]), (Some(2), &b"fn a()"[..]));
     assert_eq!(shown(hunk), [" a\n", "-b\n", "+c\n"]);
     // Lines that look like a header belong to the hunk by its counts.
-    let text = "--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n--- a\n-b\n+++ c\n+d\n--- a/y\n+++ b/y\n@@ -1 +\
-        1 @@\n-a\n+b\n";
+    let text = "--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n--- a\n-b\n+++ c\n+d\n--- a/y\n+++ b/y\n\
+        @@ -1 +1 @@\n-a\n+b\n";
     let patch = parsed(text);
     assert_eq!(shown(&patch.files[0].hunks[0]), ["--- a\n", "-b\n", "+++ c\n", "+d\n"]);
     assert_eq!(patch.files.len(), 2);
-    let text = "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n\\ No newline at end of file\n+b\n\\ No newlin\
-        e at end of file\n";
+    let text = "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n\\ No newline at end of file\n+b\n\
+        \\ No newline at end of file\n";
     assert_eq!(shown(&parsed(text).files[0].hunks[0]), ["-a", "+b"]);
     // An empty line for an empty unchanged line, and a diff whose end is cut off.
     let text = "--- a/x\n+++ b/x\n@@ -1,3 +1,3 @@\n a\n\n-b\n+c";
