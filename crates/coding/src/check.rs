@@ -2,8 +2,8 @@
 
 use mc_files::{FileError, Root};
 use mc_patch::{
-    Failure, FilePatch, Grade, ParseError, PlannedFile, Reason, Refusal, Tolerance, parse, plan,
-    render,
+    Failure, FilePatch, Grade, ParseError, Patch, PlannedFile, Reason, Refusal, Tolerance, parse,
+    plan, render,
 };
 
 use crate::risk::{Risk, risks};
@@ -26,7 +26,7 @@ impl Default for Limits {
 }
 
 /// Why a text can't be checked.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CheckError {
     /// The text is no patch.
     #[error(transparent)]
@@ -49,32 +49,32 @@ pub enum CheckError {
     },
 }
 
-/// A patch with what it would do to a tree.
+/// A patch with what it would do to a tree. `E` is why a file can't be read or changed.
 #[derive(Debug)]
-pub struct CheckedPatch {
+pub struct CheckedPatch<E = FileError> {
     /// Its files, in the order of the text.
-    pub files: Vec<PlannedFile<FileError>>,
+    pub files: Vec<PlannedFile<E>>,
     /// What deserves a second look, by path.
     pub risks: Vec<Risk>,
 }
 
 /// Why a file of a patch is not changed.
-#[derive(Debug, Clone, Copy)]
-pub enum Problem<'a> {
+#[derive(Debug)]
+pub enum Problem<'a, E = FileError> {
     /// Such a change is never applied.
     Refused(Refusal),
     /// The patch does not fit, or the file can't be read.
-    Conflict(&'a Failure<FileError>),
+    Conflict(&'a Failure<E>),
 }
 
-impl CheckedPatch {
+impl<E> CheckedPatch<E> {
     /// Returns whether all files can be changed.
     pub fn applies(&self) -> bool {
         self.problems().next().is_none()
     }
 
     /// Returns the files that can't be changed.
-    pub fn problems(&self) -> impl Iterator<Item = (&FilePatch, Problem<'_>)> {
+    pub fn problems(&self) -> impl Iterator<Item = (&FilePatch, Problem<'_, E>)> {
         self.files.iter().filter_map(|file| {
             let failure = file.outcome.as_ref().err()?;
             let problem = match failure {
@@ -106,14 +106,7 @@ impl CheckedPatch {
 
 /// Checks a unified diff or search/replace blocks against a tree. Nothing is changed.
 pub fn check(root: &Root, text: &[u8], limits: Limits) -> Result<CheckedPatch, CheckError> {
-    if text.len() > limits.max_diff_bytes {
-        return Err(CheckError::TooLarge { bytes: text.len(), max: limits.max_diff_bytes });
-    }
-    let patch = parse(text)?;
-    if patch.files.len() > limits.max_files {
-        let (files, max) = (patch.files.len(), limits.max_files);
-        return Err(CheckError::TooManyFiles { files, max });
-    }
+    let patch = parsed(text, limits)?;
     let risks = risks(&patch);
     let files =
         plan(patch, Tolerance::Tolerant, |path| match root.read(path, limits.max_file_bytes) {
@@ -122,4 +115,17 @@ pub fn check(root: &Root, text: &[u8], limits: Limits) -> Result<CheckedPatch, C
             Err(error) => Err(error),
         });
     Ok(CheckedPatch { files, risks })
+}
+
+/// Parses a patch that is within the limits.
+pub(crate) fn parsed(text: &[u8], limits: Limits) -> Result<Patch, CheckError> {
+    if text.len() > limits.max_diff_bytes {
+        return Err(CheckError::TooLarge { bytes: text.len(), max: limits.max_diff_bytes });
+    }
+    let patch = parse(text)?;
+    if patch.files.len() > limits.max_files {
+        let (files, max) = (patch.files.len(), limits.max_files);
+        return Err(CheckError::TooManyFiles { files, max });
+    }
+    Ok(patch)
 }

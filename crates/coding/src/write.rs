@@ -37,7 +37,7 @@ pub enum WriteError {
 
 /// Applies a patch to the tree that it was checked against: all of its files, or none. A file that
 /// was changed meanwhile is not overwritten.
-pub fn write(root: &Root, checked: &CheckedPatch) -> Result<(), WriteError> {
+pub fn write<E>(root: &Root, checked: &CheckedPatch<E>) -> Result<(), WriteError> {
     if !checked.applies() {
         return Err(WriteError::DoesNotApply);
     }
@@ -114,9 +114,9 @@ impl Step {
 
 /// Returns the steps: first the deletions, so that other files may take their places, and last the
 /// creations.
-fn steps<'a>(
+fn steps<'a, E>(
     root: &'a Root,
-    checked: &'a CheckedPatch,
+    checked: &'a CheckedPatch<E>,
 ) -> impl Iterator<Item = Result<Step, StepError>> + 'a {
     let files = || checked.files.iter();
     let removed = files()
@@ -131,13 +131,13 @@ fn steps<'a>(
     removed.into_iter().chain(modified).chain(created)
 }
 
-fn step(file: &PlannedFile<FileError>, before: Option<Vec<u8>>, permissions: u32) -> Step {
+fn step<E>(file: &PlannedFile<E>, before: Option<Vec<u8>>, permissions: u32) -> Step {
     let after = file.outcome.as_ref().ok().and_then(|applied| applied.content.clone());
     Step { path: file.patch.path.clone(), before, after, permissions }
 }
 
 /// Returns the deletion of the old path.
-fn removal(root: &Root, file: &PlannedFile<FileError>) -> Option<Result<Step, StepError>> {
+fn removal<E>(root: &Root, file: &PlannedFile<E>) -> Option<Result<Step, StepError>> {
     let path = file.patch.old_path()?.to_owned();
     let permissions = match root.metadata(&path) {
         Ok(found) => found.permissions & 0o777,

@@ -6,6 +6,7 @@ mod diff;
 mod insert;
 mod matches;
 mod pieces;
+mod ranges;
 mod replace;
 #[cfg(test)]
 mod tests;
@@ -24,6 +25,7 @@ use crate::view::View;
 use crate::view::mask::{self, Mask};
 
 pub use insert::insert;
+pub use ranges::{RangeEdit, replace_ranges};
 pub use replace::str_replace;
 pub use whole::{create, write};
 

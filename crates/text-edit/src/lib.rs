@@ -9,7 +9,9 @@ mod line;
 mod mapped_text;
 mod view;
 
-pub use edit::{CheckedEdit, Edited, create, insert, str_replace, write};
+pub use edit::{
+    CheckedEdit, Edited, RangeEdit, create, insert, replace_ranges, str_replace, write,
+};
 pub use error::{Closest, EditError, NotText};
 pub use file_text::{Encoding, FileText};
 pub use limits::{

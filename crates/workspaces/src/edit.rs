@@ -5,7 +5,8 @@ use std::fmt;
 use mc_files::{FileError, Root};
 use mc_sanitizer::{Finding, Policy, Sanitizer};
 use mc_text_edit::{
-    CheckedEdit, EditError, Edited, Encoding, FileText, Limits, Listing, MAX_FILE_BYTES, View,
+    CheckedEdit, EditError, Edited, Encoding, FileText, Limits, Listing, MAX_FILE_BYTES, RangeEdit,
+    View,
 };
 use sha2::{Digest as _, Sha256};
 
@@ -24,6 +25,25 @@ pub struct MaskedTree<'a> {
     pub sanitizer: &'a Sanitizer,
     /// Decides which of them are masked.
     pub policy: &'a Policy,
+}
+
+/// A text file, and what of it is masked.
+#[derive(Debug)]
+pub struct MaskedFile {
+    file: FileText,
+    findings: Vec<Finding>,
+}
+
+impl MaskedFile {
+    /// Returns its bytes, which are not for a model.
+    pub fn bytes(&self) -> &[u8] {
+        self.file.bytes()
+    }
+
+    /// Returns the file as a model sees it.
+    pub fn view(&self) -> View<'_> {
+        View::new(&self.file, &self.findings)
+    }
 }
 
 /// Lines of a file.
@@ -80,6 +100,31 @@ impl MaskedTree<'_> {
         self.sanitizer.mask(text, self.policy).text.into_string()
     }
 
+    /// Reads a text file of at most [`MAX_FILE_BYTES`]. `path` is from the root.
+    pub fn file(&self, path: &str) -> Result<MaskedFile, Error> {
+        let file = self.decode(path)?;
+        let findings = self.findings(file.text());
+        Ok(MaskedFile { file, findings })
+    }
+
+    /// Returns a file after changes of its shown text ([`mc_text_edit::replace_ranges`]). Nothing
+    /// is written.
+    pub fn replaced(
+        &self,
+        path: &str,
+        file: &MaskedFile,
+        edits: &[RangeEdit],
+    ) -> Result<CheckedEdit, Error> {
+        let edited = mc_text_edit::replace_ranges(&file.view(), edits, MAX_FILE_BYTES);
+        self.checked(path, edited.map_err(Error::edit_of(path))?)
+    }
+
+    /// Returns a new file with this content. Nothing is written.
+    pub fn created(&self, path: &str, content: &str) -> Result<CheckedEdit, Error> {
+        let created = mc_text_edit::create(content, MAX_FILE_BYTES);
+        self.checked(path, created.map_err(Error::edit_of(path))?)
+    }
+
     /// Shows a text file to `show`, such as [`mc_text_edit::json::view`]. `path` is from the root.
     pub fn view<T>(
         &self,
@@ -122,8 +167,7 @@ impl MaskedTree<'_> {
     /// Directories that it has created stay after a failure, and after it is undone.
     pub fn create(&self, path: &EditPath, content: &str) -> Result<AppliedEdit, Error> {
         let name = path.as_str();
-        let created = mc_text_edit::create(content, MAX_FILE_BYTES);
-        let edit = self.checked(name, created.map_err(Error::edit_of(name))?)?;
+        let edit = self.created(name, content)?;
         if let Some((directory, _)) = name.rsplit_once('/') {
             self.root.create_directories(directory).map_err(Error::at(name))?;
         }
