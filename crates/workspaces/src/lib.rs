@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+pub mod background;
 pub mod collector;
 pub mod edit;
 mod error;
