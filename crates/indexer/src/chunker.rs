@@ -11,7 +11,7 @@
 
 mod boundaries;
 mod enclosing;
-mod outline;
+pub(crate) mod outline;
 mod pace;
 mod pack;
 mod summary;

@@ -16,6 +16,7 @@ pub mod language;
 pub mod markdown;
 mod parsers;
 pub mod run;
+pub mod syntax;
 pub mod text;
 pub mod walk;
 

@@ -8,10 +8,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::chunker::{self, Syntax};
 use crate::markdown::Outline;
+use crate::syntax::{self, SyntaxErrors};
 
 /// All parsers of this crate, for the child process.
-pub const PARSERS: [ParserEntry; 2] =
-    [ParserEntry::of::<CodeParser>(), ParserEntry::of::<MarkdownParser>()];
+pub const PARSERS: [ParserEntry; 3] = [
+    ParserEntry::of::<CodeParser>(),
+    ParserEntry::of::<SyntaxParser>(),
+    ParserEntry::of::<MarkdownParser>(),
+];
 
 /// Processor time for the tables of a grammar and the result of a short text.
 const OTHER_TIME: Duration = Duration::from_millis(30);
@@ -46,6 +50,28 @@ impl Parser for CodeParser {
 
     fn parse(code: Code<'_>) -> Option<Syntax> {
         chunker::parse(code)
+    }
+}
+
+/// Counts the syntax errors of a source file.
+pub(crate) struct SyntaxParser;
+
+impl Parser for SyntaxParser {
+    const NAME: &'static str = "syntax";
+    type Input<'a> = Code<'a>;
+    type Output = Option<SyntaxErrors>;
+
+    fn max_output_bytes(_input_bytes: usize) -> usize {
+        1 << 10
+    }
+
+    /// As of [`CodeParser`].
+    fn time_limit(input_bytes: usize) -> Duration {
+        CodeParser::time_limit(input_bytes)
+    }
+
+    fn parse(code: Code<'_>) -> Option<SyntaxErrors> {
+        syntax::parse(code)
     }
 }
 

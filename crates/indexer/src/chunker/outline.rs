@@ -75,7 +75,8 @@ pub(super) fn outline_of(tree: &Tree, grammar: &Grammar, text: &str, lines: &Lin
     walk.outline
 }
 
-fn parse(grammar: &Grammar, text: &str) -> Option<Tree> {
+/// Parses the text; `None` if parsing failed, took too long or read too much.
+pub(crate) fn parse(grammar: &Grammar, text: &str) -> Option<Tree> {
     let mut parser = Parser::new();
     parser.set_language(&grammar.language).ok()?;
     let bytes = text.as_bytes();
