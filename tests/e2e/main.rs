@@ -11,6 +11,7 @@ mod bundles;
 mod cache;
 mod chat_models;
 mod clients;
+mod coding;
 mod commands;
 mod costs;
 mod crash;

@@ -42,6 +42,7 @@ pub(crate) use crate::openapi::access::Access;
         (name = "pull-requests", description = "Pull and merge requests with their CI results"),
         (name = "ingest", description = "Repositories and documents to index"),
         (name = "workspaces", description = "Trees of repositories that a user reads and changes"),
+        (name = "patches", description = "Changes of a workspace's files that were proposed"),
         (name = "review", description = "Decisions about proposals and records"),
         (name = "hygiene", description = "Scheduled care for the memory, and its runs"),
         (name = "quarantine", description = "Texts that wait for a maintainer's decision"),

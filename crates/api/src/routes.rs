@@ -20,6 +20,7 @@ mod members;
 mod metrics;
 mod navigations;
 mod passages;
+mod patches;
 mod paths;
 mod policy;
 mod projects;
@@ -49,19 +50,19 @@ use utoipa_axum::routes;
 use crate::ApiState;
 use crate::sign_in::device;
 
-/// Returns the routes that require a token.
-pub fn protected() -> OpenApiRouter<ApiState> {
+/// Returns the routes for the files of workspaces.
+fn workspaces_and_patches() -> OpenApiRouter<ApiState> {
     OpenApiRouter::new()
-        .routes(routes!(recall::recall))
-        .routes(routes!(save::save))
-        .routes(routes!(search::search))
-        .routes(routes!(rag::search_repository))
-        .routes(routes!(rag::search_all_repositories))
         .routes(routes!(workspaces::create_workspace, workspaces::list_workspaces))
         .routes(routes!(workspaces::create_workspace_folder))
         .routes(routes!(workspaces::get_workspace, workspaces::delete_workspace))
         .routes(routes!(workspaces::inspect_workspace))
         .routes(routes!(workspaces::read_workspace_file))
+        .routes(routes!(patches::generate_patch))
+        .routes(routes!(patches::review_patch))
+        .routes(routes!(patches::get_patch_run, patches::cancel_patch_run))
+        .routes(routes!(patches::list_patches))
+        .routes(routes!(patches::get_patch, patches::discard_patch))
         .routes(routes!(navigations::start_navigation))
         .routes(routes!(navigations::end_navigation))
         .routes(routes!(navigations::navigate))
@@ -70,6 +71,17 @@ pub fn protected() -> OpenApiRouter<ApiState> {
         .routes(routes!(navigations::use_workspace_git))
         .routes(routes!(navigations::run_command))
         .routes(routes!(navigations::get_command, navigations::cancel_command))
+}
+
+/// Returns the routes that require a token.
+pub fn protected() -> OpenApiRouter<ApiState> {
+    OpenApiRouter::new()
+        .routes(routes!(recall::recall))
+        .routes(routes!(save::save))
+        .routes(routes!(search::search))
+        .routes(routes!(rag::search_repository))
+        .routes(routes!(rag::search_all_repositories))
+        .merge(workspaces_and_patches())
         .routes(routes!(feedback::send_feedback))
         .routes(routes!(handles::resolve_handles))
         .routes(routes!(passages::get_passage))

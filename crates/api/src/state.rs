@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use mc_accounts::SignIn;
+use mc_coding::{Coding, CodingSettings};
 use mc_connectors::ConnectorRegistry;
 use mc_files::ProtectedDirectories;
 use mc_git::AllowedPrivateHost;
@@ -43,6 +44,8 @@ pub struct ApiState {
     pub started_at: DateTime<Utc>,
     /// The workspaces of this node.
     pub workbench: Arc<Workbench>,
+    /// The work on patches of this node.
+    pub coding: Arc<Coding>,
     /// Settings of the operator.
     pub settings: ApiSettings,
     /// Metrics of this process.
@@ -71,6 +74,7 @@ impl ApiState {
             started_at: Utc::now(),
             request_metrics: RequestMetrics::new(&metrics),
             question_metrics: QuestionMetrics::new(&metrics),
+            coding: Arc::new(Coding::new(&metrics)),
             metrics,
             rates: None,
             admission: Admission::new(&ApiSettings::default(), None),
@@ -142,6 +146,8 @@ pub struct ApiSettings {
     pub rag: Arc<RagSettings>,
     /// The cross-encoder of `rag`.
     pub cross_encoder: Option<CrossEncoder>,
+    /// Patches.
+    pub coding: Arc<CodingSettings>,
     /// Who may read `GET /metrics`; `None` for nobody, as if there were no such path.
     pub metrics: Option<MetricsAccess>,
 }
@@ -156,6 +162,7 @@ impl Default for ApiSettings {
             max_mcp_streams: 512,
             rag: Arc::default(),
             cross_encoder: None,
+            coding: Arc::default(),
             metrics: None,
             allow_private_networks: false,
             allowed_private_hosts: Vec::new(),

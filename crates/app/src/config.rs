@@ -15,6 +15,7 @@ use anyhow::{Context, Result, ensure};
 use figment::Figment;
 use figment::providers::{Env, Serialized};
 use mc_chat::ChatSettings;
+use mc_coding::CodingSettings;
 use mc_files::ProtectedDirectories;
 use mc_privileges::{is_root, raise_privileges};
 use mc_rag::RagSettings;
@@ -67,6 +68,7 @@ pub struct Config {
     pub rag: RagSettings,
     pub sandbox: Sandbox,
     pub workspaces: Workspaces,
+    pub coding: CodingSettings,
     pub ingest: Ingest,
     pub connectors: Connectors,
     pub jobs: Jobs,
@@ -189,6 +191,7 @@ impl Config {
         self.rag.check()?;
         self.sandbox.limits()?;
         self.workspaces.check()?;
+        self.coding.check()?;
         self.node_url()?;
         self.connectors.check()
     }

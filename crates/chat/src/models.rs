@@ -38,14 +38,16 @@ impl ChatModels {
         Ok(opened)
     }
 
-    /// Returns the model with a role. The model of clients is none: the service can't ask it.
+    /// Returns the model with a role; the writer also codes if no model has that role. The model of
+    /// clients is none: the service can't ask it.
     pub fn with_role(&self, role: ModelRole) -> Result<&Arc<ChatModel>, Error> {
         if role == ModelRole::Judge
             && let Some(model) = &self.client_model
         {
             return Err(Error::OfClients { role, model: model.name().to_owned() });
         }
-        let name = self.roles.get(&role);
+        let writer = || self.roles.get(&ModelRole::Writer).filter(|_| role == ModelRole::Coder);
+        let name = self.roles.get(&role).or_else(writer);
         let model = name.and_then(|name| self.models.get(name));
         model.ok_or(Error::NotConfigured { role })
     }

@@ -20,11 +20,13 @@ pub enum ModelRole {
     Writer,
     /// Rewrites system prompts for the optimizer.
     Rewrite,
+    /// Proposes patches. Without a model of this role, that of the writer does.
+    Coder,
 }
 
 impl ModelRole {
     /// All roles.
-    pub const ALL: [Self; 3] = [Self::Judge, Self::Writer, Self::Rewrite];
+    pub const ALL: [Self; 4] = [Self::Judge, Self::Writer, Self::Rewrite, Self::Coder];
 
     /// Returns the name in the configuration.
     pub fn as_str(self) -> &'static str {
@@ -32,6 +34,7 @@ impl ModelRole {
             Self::Judge => "judge",
             Self::Writer => "writer",
             Self::Rewrite => "rewrite",
+            Self::Coder => "coder",
         }
     }
 }

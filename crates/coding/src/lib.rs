@@ -1,13 +1,27 @@
 #![doc = include_str!("../README.md")]
 
+mod answer;
 mod check;
+mod context;
+mod error;
+mod metrics;
 mod paths;
+mod prompt;
+mod propose;
+pub mod registry;
+mod review;
 mod risk;
+mod service;
+mod settings;
 mod shown;
 mod write;
 
 pub use check::{CheckError, CheckedPatch, Limits, Problem, check};
+pub use error::Error;
 pub use paths::{PathProblem, PathRules};
+pub use propose::operation;
 pub use risk::{Risk, RiskKind, risks};
+pub use service::{Coding, CodingContext};
+pub use settings::{CodingSettings, InvalidSettings};
 pub use shown::{FileProblem, ShownPatch, check_shown};
 pub use write::{WriteError, write};

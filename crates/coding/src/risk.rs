@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use mc_domain::code_path;
+use mc_domain::{Severity, code_path};
 use mc_patch::{FilePatch, HunkLine, LineKind, Operation, Patch};
 use mc_sanitizer::visible_text::{InvisibleKind, invisible_kind};
 use mc_sanitizer::{Class, Policy};
@@ -66,6 +66,23 @@ impl RiskKind {
             Self::HiddenText => "adds characters that are invisible or reorder the text",
             Self::Owners => "changes who must review",
             Self::Secret => "adds a text that looks like a secret; remove it",
+        }
+    }
+}
+
+impl RiskKind {
+    /// Returns how severe a risk of this kind is.
+    pub fn severity(self) -> Severity {
+        match self {
+            Self::Secret => Severity::Critical,
+            Self::Migration
+            | Self::Ci
+            | Self::DeletedTest
+            | Self::Credentials
+            | Self::HiddenText
+            | Self::Owners => Severity::High,
+            Self::Dependencies | Self::Build | Self::Executable => Severity::Medium,
+            Self::LockFile => Severity::Low,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Patches of files as a model sees them: with secrets and personal data masked.
 //!
-//! A patch is stored, shown and checked in this form alone. What is masked in a file stays as it is,
-//! since a patch that would change it, or write a placeholder, does not apply.
+//! A patch is stored, shown and checked in this form alone. What is masked in a file stays as it
+//! is, since a patch that would change it, or write a placeholder, does not apply.
 
 use std::collections::HashMap;
 use std::ops::Range;

@@ -98,6 +98,8 @@ numbers! {
     TextOffset(u64) = 0..=i64::MAX;
     /// Levels of directories.
     InspectionDepth(usize) = 1..=10, default 2;
+    /// Bytes of a file that a model is shown.
+    ContextBytes(usize) = 1..=2_000_000, default 16_384;
     /// Bytes of a file.
     ReadBytes(usize) = 1..=2_000_000, default 65_536;
     /// Maximum number of entries or lines that a tool of a workspace returns.

@@ -18,6 +18,7 @@ pub mod kpi;
 pub mod member;
 pub mod page;
 pub mod passage;
+pub mod patch;
 pub mod policy;
 pub mod project;
 pub mod prompt;

@@ -17,6 +17,8 @@ const PROVIDER_USER: &str = r"^[A-Za-z0-9._-]+(\[bot\])?$";
 const SCHEMA_NAME: &str = "^[a-z][a-z0-9_-]{0,39}$";
 /// Longest text of a file that a tool of a workspace writes.
 const FILE_TEXT: usize = 2_000_000;
+/// Longest text of a patch. The configuration has a limit in bytes (`coding.max_diff_bytes`).
+const DIFF_TEXT: usize = 1_000_000;
 /// Ids of jobs.
 const JOB_ID: &str = "^[0-9A-Za-z]+$";
 
@@ -156,6 +158,8 @@ texts! {
     WorkspacePath = TextRule::special("workspace-path", 4_096, rules::workspace_path);
     /// Text of a file with any characters, or nothing.
     FileText = TextRule::any(FILE_TEXT);
+    /// A unified diff or search/replace blocks.
+    DiffText = TextRule::any(DIFF_TEXT);
     /// A regular expression or a glob; blanks count.
     SearchPattern = TextRule::prose(1_000);
     /// A `JSONPath` (RFC 9535), such as `$.scripts.test` or `$.list[0]`.

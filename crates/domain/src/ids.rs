@@ -123,6 +123,10 @@ ids! {
     NavigationId,
     /// A command that runs in a workspace.
     CommandId,
+    /// A patch: changes of a workspace's files that were proposed.
+    PatchId,
+    /// A patch run: work on a patch in the background of a node.
+    PatchRunId,
     /// A node: a process of the service with a data directory of its own.
     NodeId,
     /// A person, or a program with an account of its own.

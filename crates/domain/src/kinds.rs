@@ -73,6 +73,7 @@ pub(crate) use vocabularies;
 
 mod audit;
 mod jobs;
+mod patches;
 mod providers;
 mod ranking;
 mod records;
@@ -80,6 +81,7 @@ mod workspaces;
 
 pub use audit::*;
 pub use jobs::*;
+pub use patches::*;
 pub use providers::*;
 pub use ranking::*;
 pub use records::*;

@@ -72,7 +72,7 @@ vocabularies! {
         Rag = "rag",
         /// Issues and pull requests of a git host. It has no tools yet.
         Github = "github",
-        /// Proposed changes of code. It has no tools yet.
+        /// Patches: proposed changes of a workspace's files.
         Coding = "coding",
         /// Navigation and editing of workspaces, in two phases.
         Files = "files",

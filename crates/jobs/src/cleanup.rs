@@ -23,7 +23,7 @@ impl BackgroundJob for Cleanup {
     async fn run(self, JobContext { store, .. }: &JobContext) -> Result<(), JobError> {
         let report = cleanup::sweep(store).await?;
         if report != CleanupReport::default() {
-            let CleanupReport { feed, suspended, expired, logins, events, reads } = report;
+            let CleanupReport { feed, suspended, expired, logins, events, reads, patches } = report;
             tracing::info!(
                 feed,
                 suspended,
@@ -31,6 +31,7 @@ impl BackgroundJob for Cleanup {
                 logins,
                 events,
                 reads,
+                patches,
                 "outdated data deleted, and reads audited"
             );
         }

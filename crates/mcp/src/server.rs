@@ -6,6 +6,7 @@ mod following;
 mod lookups;
 mod navigating;
 mod opening;
+mod patch_runs;
 mod tasks;
 mod toolsets;
 
@@ -133,6 +134,11 @@ impl MemoryServer {
         let caller = CoreCaller { core: &self.core, headers, project: project.as_deref() };
         if let Route::Navigation(part) = tool.spec.route {
             return self.navigate(tool, part, arguments, &caller, context).await;
+        }
+        if let Route::PatchRun(path) = tool.spec.route {
+            let watch = Watch::of(context);
+            let work = Box::pin(patch_runs::work(&caller, tool, path, &arguments, &watch));
+            return progress::run_to_end(tool.name(), context, &watch, work).await;
         }
         let sampler = if tool.is_save() { Sampler::of(context, &self.core, headers) } else { None };
         let watch = Watch::of(context);
@@ -516,6 +522,9 @@ async fn execute(
     if let Route::Navigation(part) = tool.spec.route {
         let call = Call { tool, part, session: None, watch, may_be_task: false };
         return navigating::navigate(caller, call, arguments).await;
+    }
+    if let Route::PatchRun(path) = tool.spec.route {
+        return patch_runs::work(caller, tool, path, &arguments, watch).await;
     }
     let original = arguments.clone();
     let item = lookups::resolve(caller, tool, &mut arguments).await?;

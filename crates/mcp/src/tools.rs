@@ -11,6 +11,7 @@ mod link_issue;
 mod navigator;
 mod open_doc;
 mod own;
+mod patches;
 mod rag_index_status;
 mod rag_search;
 mod recall;
@@ -39,7 +40,7 @@ pub use spec::{Handles, Route, SUBCOMMAND};
 pub use tool::Tool;
 
 /// All tools, in the order of the list.
-pub static TOOLS: [Tool; 21] = [
+pub static TOOLS: [Tool; 25] = [
     Tool::new::<recall::Recall>(),
     Tool::new::<save::Save>(),
     Tool::new::<search::Search>(),
@@ -56,6 +57,10 @@ pub static TOOLS: [Tool; 21] = [
     Tool::new::<repository_fetch::RepositoryFetch>(),
     Tool::new::<workspace_inspector::WorkspaceInspector>(),
     Tool::new::<workspace_read_file::WorkspaceReadFile>(),
+    Tool::new::<patches::GeneratePatchTool>(),
+    Tool::new::<patches::ReviewPatchTool>(),
+    Tool::new::<patches::ListPatches>(),
+    Tool::new::<patches::DiscardPatch>(),
     Tool::new::<navigator::Navigator>(),
     Tool::new::<edit_tool::EditTool>(),
     Tool::new::<json_edit_tool::JsonEditTool>(),

@@ -2,6 +2,7 @@
 
 pub mod audit;
 mod auth;
+mod coding;
 pub mod disk;
 mod error;
 mod ingest;
@@ -44,6 +45,7 @@ use rls::{
 };
 
 pub use auth::{accounts, invitations, members, sessions};
+pub use coding::patches;
 pub use error::{Error, Result, from_json};
 pub use ingest::{docs, files, ingest_runs, navigations, nodes, repositories, workspaces};
 pub use listener::Listener;

@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, Utc};
 use mc_domain::{
-    AuditAction, BundleId, IngestRunId, NavigationId, Policy, ProjectId, ProjectKey,
+    AuditAction, BundleId, IngestRunId, NavigationId, PatchId, Policy, ProjectId, ProjectKey,
     QuarantineItemId, RecordId, Role, UserId, WorkspaceId,
 };
 use mc_postgres::context_key::ContextKey;
@@ -155,6 +155,8 @@ pub enum ProjectResource {
     Workspace(WorkspaceId),
     /// A navigation in a workspace.
     Navigation(NavigationId),
+    /// A patch; found only by its author and maintainers.
+    Patch(PatchId),
 }
 
 /// Returns the project of an item, if the principal has a role on it.
@@ -170,6 +172,7 @@ pub async fn find_by_resource(
         ProjectResource::QuarantineItem(id) => ("quarantine_item", id.0),
         ProjectResource::Workspace(id) => ("workspace", id.0),
         ProjectResource::Navigation(id) => ("navigation", id.0),
+        ProjectResource::Patch(id) => ("patch", id.0),
     };
     let row = sqlx::query_as!(
         Row,
@@ -184,7 +187,9 @@ pub async fn find_by_resource(
                  union all select * from mc.find_project_of_workspace($1, $2)
                      where $3 = 'workspace'
                  union all select * from mc.find_project_of_navigation($1, $2)
-                     where $3 = 'navigation') as holding"#,
+                     where $3 = 'navigation'
+                 union all select * from mc.find_project_of_patch($1, $2)
+                     where $3 = 'patch') as holding"#,
         principal.0,
         id,
         kind

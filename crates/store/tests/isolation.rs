@@ -96,7 +96,8 @@ async fn unfiltered_query_returns_rows_of_the_project_alone() {
             "{table} has no rows of both: the test is blind"
         );
         // Quarantine, webhooks, integrations and hygiene runs are visible to maintainers only, as
-        // are workspaces and usage data of other users. Navigations are visible to their user only.
+        // are workspaces, patches and usage data of other users. Navigations are visible to their
+        // user only.
         let curated = [
             "quarantine_items",
             "webhooks",
@@ -110,6 +111,7 @@ async fn unfiltered_query_returns_rows_of_the_project_alone() {
             "dialog_outcomes",
             "workspaces",
             "navigations",
+            "patches",
         ];
         let is_curated = curated.contains(&table.as_str());
         let expected = if is_curated { 0 } else { expected };
@@ -167,6 +169,76 @@ async fn workspace_is_its_owners_and_maintainers_only_delete_it() {
 
     assert_eq!(write(&ann, "delete from workspaces").await.unwrap(), 2);
     assert_eq!(counts(world.db.store()).await, "1 1", "those of the other project");
+}
+
+#[tokio::test]
+async fn patch_is_its_authors_and_maintainers_only_change_its_state() {
+    let world = World::with(Role::Maintainer).await;
+    let seen = async |store: &Store| number(store, "select count(*)::text from patches").await;
+    let discard = "update patches set state = 'discarded'";
+    let (author, ann) =
+        (world.store_for(UserId::LOCAL, world.ours), world.store_for(world.ann, world.ours));
+    for store in [&author, &ann] {
+        assert_eq!(seen(store).await, 1);
+        assert_eq!(write(store, discard).await.unwrap(), 1);
+    }
+    // Nobody changes what was proposed, by whom, and where.
+    for column in [
+        "diff",
+        "instructions",
+        "summary",
+        "annotations",
+        "target_paths",
+        "author_id",
+        "project_id",
+        "workspace_id",
+    ] {
+        let changed = write(&author, &format!("update patches set {column} = {column}")).await;
+        assert!(is_refused(changed), "{column}");
+    }
+
+    let bob = user(world.db.service(), "bob").await;
+    let copy = |author: UserId, state: &str| {
+        format!(
+            "insert into patches (id, project_id, author_id, state, requires_manual_review,
+                                  instructions, diff, grade, summary, annotations, expires_at)
+             values (gen_random_uuid(), '{}', '{author}', '{state}', false, '', '+', 'exact',
+                     '{{}}', '{{}}', now())",
+            world.ours
+        )
+    };
+    world.grant(Grantee::User(bob), Role::Viewer).await;
+    let bobs = world.store_for(bob, world.ours);
+    assert!(is_refused(write(&bobs, &copy(bob, "generated")).await), "a viewer proposes nothing");
+    world.grant(Grantee::User(bob), Role::Member).await;
+    assert_eq!(seen(&bobs).await, 0, "a member sees those of others not");
+    for statement in [discard, "delete from patches"] {
+        assert_eq!(write(&bobs, statement).await.unwrap(), 0, "{statement}");
+    }
+    assert!(is_refused(write(&bobs, &copy(UserId::LOCAL, "generated")).await));
+    assert!(is_refused(write(&bobs, &copy(bob, "applied")).await));
+    assert_eq!(write(&bobs, &copy(bob, "generated")).await.unwrap(), 1);
+    assert_eq!(seen(&bobs).await, 1);
+    assert_eq!(seen(&ann).await, 2);
+    // A role that only reads sees its own, and changes nothing.
+    world.grant(Grantee::User(bob), Role::Viewer).await;
+    assert_eq!(seen(&bobs).await, 1);
+    for statement in [discard, "delete from patches"] {
+        assert_eq!(write(&bobs, statement).await.unwrap(), 0, "{statement}");
+    }
+
+    assert_eq!(write(&ann, "delete from patches").await.unwrap(), 0, "those of others");
+    assert_eq!(write(&author, "delete from patches").await.unwrap(), 1);
+    // A patch outlives its workspace.
+    let workspace = format!(
+        "update patches set workspace_id = (select id from workspaces where project_id = '{0}')
+         where project_id = '{0}'",
+        world.ours
+    );
+    assert_eq!(write(world.db.store(), &workspace).await.unwrap(), 1);
+    assert_eq!(write(&ann, "delete from workspaces").await.unwrap(), 1);
+    let without = "select count(*)::text from patches where workspace_id is null";
+    assert_eq!(number(&bobs, without).await, 1);
 }
 
 #[tokio::test]

@@ -60,7 +60,7 @@ pub async fn search_all_repositories(
     Ok(Json(response))
 }
 
-fn rag_context(api: &ApiState, ctx: &ProjectContext) -> RagContext {
+pub(super) fn rag_context(api: &ApiState, ctx: &ProjectContext) -> RagContext {
     let allowed = ctx.project.policy.models.embedding;
     let cross_encoder = api.settings.cross_encoder.clone();
     RagContext {

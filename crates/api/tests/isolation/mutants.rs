@@ -68,6 +68,14 @@ const FUNCTIONS: &[(&str, &str, &str)] = &[
     ("find_project_of_workspace", "select p.*", AS_ADMIN),
     ("find_project_of_navigation", "select p.*", AS_ADMIN),
     ("find_project_of_navigation", "n.user_id = find_project_of_navigation.principal", "true"),
+    (
+        "find_project_of_patch",
+        "lateral mc.find_project(find_project_of_patch.principal, p.project_id) f",
+        "lateral (select q.id, q.key, q.name, q.created_at, 'admin'::mc.role as role, q.policy, \
+         q.policy_version from projects q where q.id = p.project_id) f",
+    ),
+    ("find_project_of_patch", "p.author_id = find_project_of_patch.principal", "true"),
+    ("find_project_of_patch", "f.role >= 'maintainer'", "f.role >= 'member'"),
     ("project_as_member", "'{member,", "'{viewer,agent,member,"),
     ("project_as_maintainer", "'{maintainer,", "'{member,maintainer,"),
     ("set_audit_context", "u.is_admin and ", ""),

@@ -14,6 +14,7 @@ mod hygiene;
 mod ingest;
 mod integrations;
 mod memory;
+mod patches;
 mod policy;
 mod projects;
 mod prompts;
@@ -89,6 +90,13 @@ pub const OPERATIONS: &[(&str, Generator)] = &[
     ("edit_workspace_file", workspaces::edit),
     ("get_command", workspaces::command),
     ("end_navigation", workspaces::end),
+    ("generate_patch", patches::generate),
+    ("review_patch", patches::review),
+    ("get_patch_run", patches::run),
+    ("cancel_patch_run", patches::cancel),
+    ("list_patches", patches::list),
+    ("get_patch", patches::show),
+    ("discard_patch", patches::discard),
     ("list_documents", documents::list),
     ("open_document", documents::open),
     ("create_project", projects::create),

@@ -23,7 +23,7 @@ use crate::world::{ALL, Credential, Person, Post, Project, World};
 
 /// An id that no job has.
 const MISSING_JOB: &str = "01JZZZZZZZZZZZZZZZZZZZZZZZ";
-/// An id that no command has.
+/// An id that no command has, and no patch run.
 const MISSING_COMMAND: &str = "019a0000-0000-7000-8000-00000000c0de";
 /// A project key that nothing has.
 const MISSING_KEY: &str = "none0123456789";
@@ -165,8 +165,10 @@ impl Operation<'_> {
 
     fn request(&self, world: &World, project: &Project, key: &str, id: &str) -> Attempt {
         let (owner, name) = project.repositories[0].name.split_once('/').unwrap_or(("shop", "app"));
+        let patch = project.patches[0].id.to_string();
         let target = self.target(|parameter, spec| {
             let value = match parameter {
+                "patch_id" => &patch,
                 "key" | "project_key" => key,
                 "id" => id,
                 "login" => of_post(world, Post::Pawn).login.as_str(),
@@ -175,7 +177,7 @@ impl Operation<'_> {
                 "owner" => owner,
                 "name" => name,
                 "schema" => "own-0",
-                "command" => MISSING_COMMAND,
+                "command" | "run_id" => MISSING_COMMAND,
                 "handles" => "m1",
                 "path" => "/srv/app/models/cart.rb",
                 _ if spec["required"] != true => return None,
@@ -219,6 +221,7 @@ fn things(path: &str) -> Option<Things> {
         "exports" => |project| &project.exports,
         "workspaces" => |project| &project.workspaces,
         "navigations" => |project| &project.navigations,
+        "patches" => |project| &project.patches,
         "tokens" | "jobs" => return None,
         _ => panic!("{path}: add an example of a foreign id"),
     })

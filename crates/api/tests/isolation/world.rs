@@ -42,7 +42,7 @@ pub use webhooks::{
     GIT_HOSTS, SECRET_PREFIX, SOURCES, STATES, delivery, webhook, webhook_of_delivery,
     webhook_secret,
 };
-pub use workspaces::{navigation, workspace};
+pub use workspaces::{navigation, patch, workspace};
 
 pub const TENANTS: usize = 3;
 /// The common owner: of teams and users that attempts create.
@@ -112,6 +112,8 @@ pub struct Project {
     pub workspaces: Vec<Thing>,
     /// Navigations; the n-th is in the n-th workspace.
     pub navigations: Vec<Thing>,
+    /// Patches; the n-th is of the n-th workspace and its owner.
+    pub patches: Vec<Thing>,
     /// Of the policy, which its members alone see.
     pub policy_mark: String,
     /// Of an event of the audit, which its maintainers alone see.
@@ -273,6 +275,7 @@ impl World {
                           case when table_name in ('memory_records', 'passages') then 'private_to'
                           when table_name = 'workspaces' then 'owner_id'
                           when table_name = 'navigations' then 'user_id'
+                          when table_name = 'patches' then 'author_id'
                           else 'null::uuid' end, table_name), ' union all '), 'select null, null, \
                           null')
                       from information_schema.columns a where table_schema = 'public'
@@ -343,7 +346,7 @@ fn owners(projects: &[Project], teams: &[Team], people: &[Person]) -> Owners {
             let things = private.records.iter().chain(&private.passages);
             owners.extend(things.map(|thing| (thing.id, Places::one(private.place))));
         }
-        for things in [&project.workspaces, &project.navigations] {
+        for things in [&project.workspaces, &project.navigations, &project.patches] {
             let places = project.privates.iter().map(|private| Places::one(private.place));
             owners.extend(things.iter().map(|thing| thing.id).zip(places));
         }

@@ -1,9 +1,9 @@
 //! `memory-copilot patch`: patches of models, without a service.
 
 use anyhow::{Context as _, Result, bail};
-use mc_coding::{CheckedPatch, Limits, Problem, Risk, check, write};
+use mc_coding::{CheckedPatch, Limits, Problem, Risk, check, operation, write};
 use mc_files::{FileError, Root};
-use mc_patch::{Conflict, Failure, FilePatch, Operation, PlannedFile, Reason, Refusal};
+use mc_patch::{Conflict, Failure, FilePatch, PlannedFile, Reason, Refusal};
 use serde_json::{Value, json};
 
 use crate::cli::{PatchCheckArgs, PatchCommand};
@@ -71,7 +71,7 @@ fn file(file: &PlannedFile<FileError>) -> Value {
     let (added, removed) = patch.line_counts();
     let mut shown = json!({
         "path": patch.path,
-        "operation": operation_name(patch.operation),
+        "operation": operation(patch.operation),
         "addedLines": added,
         "removedLines": removed,
         "changedLines": added + removed,
@@ -151,16 +151,6 @@ fn details(report: &Value) -> String {
         .to_owned(),
     );
     lines.join("\n")
-}
-
-fn operation_name(operation: Operation) -> &'static str {
-    match operation {
-        Operation::Modify => "modify",
-        Operation::Create => "create",
-        Operation::Delete => "delete",
-        Operation::Rename => "rename",
-        Operation::Copy => "copy",
-    }
 }
 
 fn refusal_name(refusal: Refusal) -> &'static str {

@@ -34,6 +34,7 @@ pub fn settings(config: &Config) -> Result<ApiSettings> {
         metrics: config.metrics.access()?,
         rag: Arc::new(config.rag.clone()),
         cross_encoder: config.rag.cross_encoder.as_ref().map(CrossEncoder::open).transpose()?,
+        coding: Arc::new(config.coding.clone()),
         ..ApiSettings::default()
     })
 }

@@ -51,6 +51,12 @@ vocabularies! {
         WorkspaceCreated = "workspace.created",
         /// A workspace was deleted by a user.
         WorkspaceDeleted = "workspace.deleted",
+        /// A patch was proposed; `details` has its files and who wrote it.
+        PatchGenerated = "patch.generated",
+        /// A patch was reviewed; `details` has the verdict.
+        PatchReviewed = "patch.reviewed",
+        /// A patch was discarded.
+        PatchDiscarded = "patch.discarded",
         /// A repository got another name; `details` has both.
         RepositoryRenamed = "repository.renamed",
         /// A repository got another location; `details` has both.

@@ -2,7 +2,7 @@
 
 use mc_contract::Request;
 use mc_contract::number::{CommandSeconds, TextOffset};
-use mc_domain::{BundleId, CommandId, NavigationId, WorkspaceId};
+use mc_domain::{BundleId, CommandId, NavigationId, PatchId, PatchRunId, WorkspaceId};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
@@ -72,6 +72,22 @@ pub struct OfWorkspace {
 }
 
 impl Request for OfWorkspace {}
+
+/// Workspace of a patch run, and the run that a call follows.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[expect(dead_code, reason = "the types are the rules")]
+pub struct OfPatchRun {
+    workspace_id: WorkspaceId,
+    patch_id: Option<PatchId>,
+    run_id: Option<PatchRunId>,
+    cancel: Option<bool>,
+    /// Any number is valid: the rest of the text is shown in any case.
+    #[serde(rename = "limit_tokens")]
+    limit_tokens: Option<i64>,
+}
+
+impl Request for OfPatchRun {}
 
 /// Navigation of a call, and the command that it waits for.
 #[derive(Debug, Deserialize, ToSchema)]

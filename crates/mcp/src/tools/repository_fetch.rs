@@ -22,7 +22,7 @@ impl Definition for RepositoryFetch {
         description: "Fetches a git repository into a new workspace, whose files you then inspect \
                       and read, and indexes it. Give owner and name, or any git URL as location. \
                       The answer has the workspaceId at once; the files follow in some seconds.",
-        toolsets: &[Toolset::Rag],
+        toolsets: &[Toolset::Rag, Toolset::Coding],
         effect: Effect::Adds,
         route: Route::Call(Method::POST, "/workspaces"),
         names_project: true,

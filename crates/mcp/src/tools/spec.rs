@@ -88,6 +88,10 @@ pub enum Route {
     Call(Method, &'static str),
     /// Several requests, of which the first successful one is used.
     Lookup,
+    /// A patch run in the workspace of the argument `workspaceId`: a request to start one, to this
+    /// path below the workspace with the argument `patchId`, or to follow or cancel that of the
+    /// argument `runId`.
+    PatchRun(&'static str),
     /// A request to the navigation whose handle is the argument `handle`, or that of the session,
     /// or a new one in the workspace `workspaceId`. This is the last part of its path.
     Navigation(&'static str),

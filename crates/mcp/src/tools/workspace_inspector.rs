@@ -40,7 +40,7 @@ impl Definition for WorkspaceInspector {
         title: "Inspect a workspace",
         description: "The tree of a workspace with sizes, its languages and build files, and \
                       projectPath: the directory where work on the project best starts.",
-        toolsets: &[Toolset::Rag],
+        toolsets: &[Toolset::Rag, Toolset::Coding],
         effect: Effect::Reads,
         route: Route::Call(Method::GET, "/workspaces/{id}/inspection"),
         names_project: false,

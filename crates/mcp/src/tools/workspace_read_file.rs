@@ -40,7 +40,7 @@ impl Definition for WorkspaceReadFile {
         name: "workspace_read_file",
         title: "Read a file of a workspace",
         description: "Lines of a text file of a workspace, with their numbers. Secrets are masked.",
-        toolsets: &[Toolset::Rag],
+        toolsets: &[Toolset::Rag, Toolset::Coding],
         effect: Effect::Reads,
         route: Route::Call(Method::GET, "/workspaces/{id}/file"),
         names_project: false,

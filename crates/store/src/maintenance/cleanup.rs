@@ -3,7 +3,7 @@
 use mc_domain::policy::RetentionDays;
 
 use crate::hygiene::mass_expiry;
-use crate::{Result, Store, audit, hygiene, usage, vectors, webhooks};
+use crate::{Result, Store, audit, hygiene, patches, usage, vectors, webhooks};
 
 /// Days that entries of the change feed are kept; a keyword index that did not follow for longer is
 /// rebuilt.
@@ -28,10 +28,12 @@ pub struct CleanupReport {
     pub events: u64,
     /// Audit events of users' reads in one hour.
     pub reads: u64,
+    /// Deleted patches.
+    pub patches: u64,
 }
 
-/// Deletes outdated service data, passages of expired records, and expired previous secrets of
-/// webhooks, and audits reads. Other data of projects is deleted by their policies
+/// Deletes outdated service data, passages of expired records, expired patches and previous secrets
+/// of webhooks, and audits reads. Other data of projects is deleted by their policies
 /// ([`hygiene::retention`]).
 pub async fn sweep(store: &Store) -> Result<CleanupReport> {
     let feed = prune_feed(store).await?;
@@ -51,7 +53,8 @@ pub async fn sweep(store: &Store) -> Result<CleanupReport> {
     hygiene::end_abandoned(store).await?;
     let events = prune_audits(store).await?;
     let reads = usage::audit_reads(store).await?;
-    Ok(CleanupReport { feed, suspended, expired, logins, events, reads })
+    let patches = patches::delete_expired(store).await?;
+    Ok(CleanupReport { feed, suspended, expired, logins, events, reads, patches })
 }
 
 /// Deletes old audit events of chains without a project, in one transaction each.

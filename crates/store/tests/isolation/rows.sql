@@ -45,6 +45,9 @@ select gen_random_uuid(), project_id, u.id, repository_id, 'o', 'n', 'clone', tr
 from ingest_runs r, users u where project_id = :project and u.login = 'local';
 insert into navigations (id, project_id, workspace_id, user_id)
 select gen_random_uuid(), project_id, id, owner_id from workspaces where project_id = :project;
+insert into patches (id, project_id, workspace_id, author_id, requires_manual_review, instructions, diff, grade, summary, annotations, expires_at)
+select gen_random_uuid(), project_id, id, owner_id, false, 'secret task', '+secret', 'exact', '{secret}', '{}', now() + interval '1 day'
+from workspaces where project_id = :project;
 insert into policy_versions (project_id, version, policy) values (:project, 1, '{}');
 insert into quarantine_items (id, project_id, kind, reasons, excerpt, ciphertext, expires_at)
 values (gen_random_uuid(), :project, 'save', '{jwt}', 'secret', '\x00', now() + interval '1 day');

@@ -117,6 +117,7 @@ impl World {
             by_id("mc.find_project_of_quarantine_item(uuid,uuid)", "quarantine_items").await,
             by_id("mc.find_project_of_workspace(uuid,uuid)", "workspaces").await,
             by_id("mc.find_project_of_navigation(uuid,uuid)", "navigations").await,
+            by_id("mc.find_project_of_patch(uuid,uuid)", "patches").await,
             value(
                 "mc.create_project(uuid,uuid,text,text)",
                 &format!("'{LOCAL}', gen_random_uuid(), 'new', ''"),

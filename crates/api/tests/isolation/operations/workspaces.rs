@@ -12,52 +12,57 @@ use crate::marks::Places;
 use crate::oracle::{self, Action, CODE, READ, Rank};
 use crate::world::{Person, Private, Project, Thing, World, navigation, workspace};
 
-/// A workspace with a navigation in it.
+/// A workspace with a navigation and a patch in it.
 #[derive(Clone, Copy)]
-struct Held<'a> {
-    project: &'a Project,
-    private: &'a Private,
-    workspace: &'a Thing,
+pub struct Held<'a> {
+    pub project: &'a Project,
+    pub private: &'a Private,
+    pub workspace: &'a Thing,
     navigation: &'a Thing,
+    pub patch: &'a Thing,
 }
 
 impl Held<'_> {
-    fn is_of(self, person: &Person) -> bool {
+    pub fn is_of(self, person: &Person) -> bool {
         self.private.owner == person.id
     }
 }
 
 /// Draws a workspace, mostly one of the caller.
-fn held<'a>(d: &mut Draw<'a>) -> Option<Held<'a>> {
+pub fn held<'a>(d: &mut Draw<'a>) -> Option<Held<'a>> {
     let Target::Of(project) = d.project() else { return None };
     let owners = &project.privates;
     let own = owners.iter().position(|one| one.owner == d.who.id).filter(|_| !d.one_in(3));
     let n = own.unwrap_or_else(|| d.rng.random_range(0..owners.len()));
     let (workspace, navigation) = (&project.workspaces[n], &project.navigations[n]);
-    Some(Held { project, private: &owners[n], workspace, navigation })
+    let patch = &project.patches[n];
+    Some(Held { project, private: &owners[n], workspace, navigation, patch })
 }
 
 /// The places of all workspaces of a project: of their owners, some of whom have no role any more.
-fn places(world: &World, project: &Project) -> Places {
+pub fn places(world: &World, project: &Project) -> Places {
     let owners = world.people.iter().filter(|one| project.private_of(one).is_some());
     project.private_places() | Places::all(owners.map(Person::place))
 }
 
-fn is_maintainer(d: &Draw<'_>, project: &Project) -> bool {
+pub fn is_maintainer(d: &Draw<'_>, project: &Project) -> bool {
     oracle::role(d.who, project) >= Some(Rank::Maintainer)
 }
 
 /// Returns a request about a workspace, which its owner and the maintainers of its project see.
-fn of_workspace<'a>(
+pub(super) fn of_workspace<'a>(
     d: &mut Draw<'a>,
+    action: Action,
     request: impl Fn(&str) -> Attempt,
 ) -> (Attempt, Option<Held<'a>>) {
     let held = held(d);
     let id = held.map_or_else(|| d.id(), |held| held.workspace.id);
     let attempt = request(&id.to_string());
-    let Some(held) = held else { return (d.holding(attempt, READ, None), None) };
+    let Some(held) = held else { return (d.holding(attempt, action, None), None) };
     let (project, is_seen) = (held.project, held.is_of(d.who) || is_maintainer(d, held.project));
-    let attempt = d.holding_if(is_seen, attempt, READ, (project, held.workspace));
+    // The role is checked first.
+    let is_judged = is_seen || oracle::role(d.who, project) < Some(action.0);
+    let attempt = d.holding_if(is_judged, attempt, action, (project, held.workspace));
     if !attempt.is_allowed() {
         return (attempt, None);
     }
@@ -108,13 +113,13 @@ pub fn list(d: &mut Draw<'_>) -> Attempt {
 }
 
 pub fn show(d: &mut Draw<'_>) -> Attempt {
-    let (attempt, held) = of_workspace(d, |id| Attempt::get(format!("/workspaces/{id}")));
+    let (attempt, held) = of_workspace(d, READ, |id| Attempt::get(format!("/workspaces/{id}")));
     held.into_iter().fold(attempt, |attempt, held| attempt.shows(&held.workspace.mark))
 }
 
 pub fn remove(d: &mut Draw<'_>) -> Attempt {
     let request = |id: &str| Attempt::delete(format!("/workspaces/{id}"));
-    let (attempt, held) = of_workspace(d, request);
+    let (attempt, held) = of_workspace(d, READ, request);
     let Some(held) = held else { return attempt };
     // One that is there to be deleted: the others are to be seen.
     let spare = d.id();
@@ -123,21 +128,21 @@ pub fn remove(d: &mut Draw<'_>) -> Attempt {
 }
 
 pub fn inspect(d: &mut Draw<'_>) -> Attempt {
-    opened(d, |id| Attempt::get(format!("/workspaces/{id}/inspection")))
+    opened(d, READ, |id| Attempt::get(format!("/workspaces/{id}/inspection")))
 }
 
 pub fn read(d: &mut Draw<'_>) -> Attempt {
-    opened(d, |id| Attempt::get(format!("/workspaces/{id}/file?path=README.md")))
+    opened(d, READ, |id| Attempt::get(format!("/workspaces/{id}/file?path=README.md")))
 }
 
 pub fn start(d: &mut Draw<'_>) -> Attempt {
-    opened(d, |id| Attempt::new(Method::POST, format!("/workspaces/{id}/navigations")))
+    opened(d, READ, |id| Attempt::new(Method::POST, format!("/workspaces/{id}/navigations")))
 }
 
 /// A request for the files. The owner learns why there are none, and a maintainer that they are
 /// another's.
-fn opened(d: &mut Draw<'_>, request: impl Fn(&str) -> Attempt) -> Attempt {
-    let (attempt, held) = of_workspace(d, request);
+pub fn opened(d: &mut Draw<'_>, action: Action, request: impl Fn(&str) -> Attempt) -> Attempt {
+    let (attempt, held) = of_workspace(d, action, request);
     match held {
         Some(held) if held.is_of(d.who) => attempt.expect(409),
         Some(_) => refused(attempt, 403),

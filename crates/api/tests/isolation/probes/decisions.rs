@@ -50,14 +50,16 @@ pub async fn decisions(world: &World) -> Result<(), Fault> {
                  '{item}'))::text, '-')"
             ));
             expected.push(if curates { role } else { "-" });
-            for (private, navigation) in project.privates.iter().zip(&project.navigations) {
-                let (record, navigation) = (private.records[0].id, navigation.id);
-                for call in [
-                    format!("find_project_of_record('{who}', '{record}')"),
-                    format!("find_project_of_navigation('{who}', '{navigation}')"),
+            for (n, private) in project.privates.iter().enumerate() {
+                let (record, navigation) = (private.records[0].id, project.navigations[n].id);
+                let (patch, is_own) = (project.patches[n].id, private.owner == who);
+                for (call, is_seen) in [
+                    (format!("find_project_of_record('{who}', '{record}')"), is_own),
+                    (format!("find_project_of_navigation('{who}', '{navigation}')"), is_own),
+                    (format!("find_project_of_patch('{who}', '{patch}')"), is_own || curates),
                 ] {
                     asked.push(format!("coalesce((select role from mc.{call})::text, '-')"));
-                    expected.push(if private.owner == who { role } else { "-" });
+                    expected.push(if is_seen { role } else { "-" });
                 }
             }
             // The version in force, for who may not; one that never was, for who may.

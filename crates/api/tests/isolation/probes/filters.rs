@@ -6,18 +6,19 @@ use std::time::Duration;
 
 use mc_domain::{
     DeliveryId, DialogId, DocId, DuplicateClusterId, ExportId, HygieneRunId, IntegrationId,
-    PassageId, ProjectId, PullRequestId, SourceKind, UserId, WebhookId,
+    PassageId, ProjectId, PullRequestId, SourceKind, UserId, WebhookId, WorkspaceId,
 };
 use mc_search::{Options, Query, SearchContext};
 use mc_store::hygiene::ReportFilter;
 use mc_store::passages::PassageFilter;
+use mc_store::patches::PatchFilter;
 use mc_store::pull_requests::PullRequestFilter;
 use mc_store::records::RecordFilter;
 use mc_store::webhooks::DeliveryFilter;
 use mc_store::workspaces::WorkspaceFilter;
 use mc_store::{
-    ci_results, dialogs, docs, duplicates, exports, hygiene, integrations, passages, projects,
-    pull_requests, records, repositories, tasks, vectors, webhooks, workspaces,
+    ci_results, dialogs, docs, duplicates, exports, hygiene, integrations, passages, patches,
+    projects, pull_requests, records, repositories, tasks, vectors, webhooks, workspaces,
 };
 
 use crate::marks::{Places, ids_in, marks_in};
@@ -33,6 +34,7 @@ pub async fn filters(world: &World) -> Result<(), Fault> {
     own_pull_requests(world, ours, theirs).await?;
     own_hygiene(world, ours, theirs).await?;
     own_workspaces(world, ours).await?;
+    own_patches(world, ours, theirs).await?;
     foreign_webhooks_stay(world, ours, theirs).await?;
     own_integrations(world, ours, theirs).await?;
     counts(world, ours).await?;
@@ -144,6 +146,31 @@ async fn own_workspaces(world: &World, ours: &Project) -> Result<(), Fault> {
             return Err(format!("workspaces::list finds not {expected}: {found:?}"));
         }
         look.at("workspaces::list", found)?;
+    }
+    Ok(())
+}
+
+/// Patches, also of a person who has some in other projects, and by workspaces of the other one.
+async fn own_patches(world: &World, ours: &Project, theirs: &Project) -> Result<(), Fault> {
+    let (store, here) = (world.database.store(), ProjectId(ours.id));
+    let look = Look { world, ours };
+    let mut filters = vec![(PatchFilter::default(), ours.patches.len())];
+    for private in &ours.privates {
+        let author = Some(UserId(private.owner));
+        filters.push((PatchFilter { author, ..PatchFilter::default() }, 1));
+    }
+    for (expected, things) in [(1, &ours.workspaces), (0, &theirs.workspaces)] {
+        for thing in things {
+            let workspace = Some(WorkspaceId(thing.id));
+            filters.push((PatchFilter { workspace, ..PatchFilter::default() }, expected));
+        }
+    }
+    for (filter, expected) in filters {
+        let found = patches::list(store, here, filter, 200).await;
+        if !found.as_ref().is_ok_and(|found| found.len() == expected) {
+            return Err(format!("patches::list finds not {expected}: {found:?}"));
+        }
+        look.at("patches::list", found)?;
     }
     Ok(())
 }

@@ -57,6 +57,7 @@ fn calls_for(who: Uuid, project: &Project) -> Vec<String> {
         )),
         keys(format!("find_project_of_workspace('{who}', '{}')", project.workspaces[own].id)),
         keys(format!("find_project_of_navigation('{who}', '{}')", project.navigations[own].id)),
+        keys(format!("find_project_of_patch('{who}', '{}')", project.patches[own].id)),
         format!(
             "select coalesce(mc.create_project('{who}', gen_random_uuid(), 'mine', '')::text, '')"
         ),

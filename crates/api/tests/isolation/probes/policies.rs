@@ -49,11 +49,14 @@ pub const CHANGED_ONLY: [&str; 2] = ["webhook_deliveries", "duplicate_clusters"]
 /// them.
 const USAGE: [&str; 4] = ["save_outcomes", "client_sessions", "read_counts", "dialog_outcomes"];
 /// Tables whose rows belong to a user: the column that says to whom, and whether maintainers see
-/// and delete those of others.
-const OWNED: [(&str, &str, bool); 2] =
-    [("workspaces", "owner_id", true), ("navigations", "user_id", false)];
+/// those of others. They delete others' workspaces, and change others' patches.
+const OWNED: [(&str, &str, bool); 3] = [
+    ("workspaces", "owner_id", true),
+    ("navigations", "user_id", false),
+    ("patches", "author_id", true),
+];
 /// Tables of which the service may update some columns, and not that of the project.
-pub const KEPT_IN_PROJECT: [&str; 1] = ["workspaces"];
+pub const KEPT_IN_PROJECT: [&str; 2] = ["workspaces", "patches"];
 /// Tables with private data: `private_to` has the owner of a row.
 const PRIVATE: [&str; 7] = [
     "memory_records",
@@ -312,11 +315,14 @@ async fn writes(
     let there = counts(&read(world.database.store(), &there).await?);
     let mut block = "declare n bigint; noted text := ''; begin ".to_owned();
     let mut made = 0;
-    let of_person = format!(
-        "select count(*)::text from workspaces where project_id = '{}' and owner_id = '{}'",
-        ours.id, person.id
-    );
-    let of_person = read(world.database.store(), &of_person).await?;
+    let mut of_person = BTreeMap::new();
+    for (table, column, _) in OWNED {
+        let sql = format!(
+            "select count(*)::text from {table} where project_id = '{}' and {column} = '{}'",
+            ours.id, person.id
+        );
+        of_person.insert(table, read(world.database.store(), &sql).await?);
+    }
     for (table, column) in tables {
         let mut statements = writes_to(world, (table, column), person, (ours, theirs)).await?;
         if private.contains(&table.as_str()) {
@@ -359,8 +365,12 @@ async fn writes(
             "change" | "remove" | "move" if is_fixed || table == "audit_events" => state == "42501",
             "change" | "move" if USAGE.contains(&table) => state == "42501",
             "change" | "move" if KEPT_IN_PROJECT.contains(&table) => state == "42501",
-            // Not even maintainers change those of others.
-            "use" => state == "ZZ001" && rows == if may { &*of_person } else { "0" },
+            // Maintainers discard patches of others, and change nothing in their workspaces.
+            "use" if may && table == "patches" => state == "ZZ001" && rows == own.to_string(),
+            "use" => state == "ZZ001" && rows == if may { &*of_person[table] } else { "0" },
+            "remove" if table == "patches" => {
+                state == "ZZ001" && rows == if may { &*of_person[table] } else { "0" }
+            }
             "remove" if CHANGED_ONLY.contains(&table) => state == "42501",
             "remove" if matches!(table, "read_counts" | "chat_requests" | "prompt_versions") => {
                 state == "42501"
@@ -407,11 +417,19 @@ async fn writes_to(
     let of = |project: &Project| format!("{column} = '{}'", project.id);
     let (of_ours, of_theirs) = (of(ours), of(theirs));
     // A new row of a user is the caller's own.
-    let own = match owned(table) {
-        Some((column, true)) => json!({column: person.id, "state": "queued"}),
-        Some((column, false)) => json!({column: person.id}),
+    let mut own = match owned(table) {
+        Some((column, _)) => json!({column: person.id}),
         None => json!({}),
     };
+    // The first state and a later one, and a change of a column that may be changed.
+    let states = match table {
+        "workspaces" => Some(("queued", "ready", "used_at = now()")),
+        "patches" => Some(("generated", "applied", "updated_at = now()")),
+        _ => None,
+    };
+    if let Some((first, ..)) = states {
+        own["state"] = json!(first);
+    }
     let mut statements = vec![
         // Nothing of a row is read, so that no other policy stands before the one for changes.
         ("change", format!("update {table} set {of_ours}")),
@@ -426,11 +444,11 @@ async fn writes_to(
         foreign[column] = json!(owners.find(|owner| *owner != person.id));
         statements.push(("add-others", copy(world, table, (&of_ours, ""), &foreign).await?));
     }
-    if table == "workspaces" {
-        let mut ready = own.clone();
-        ready["state"] = json!("ready");
-        statements.push(("add-ready", copy(world, table, (&of_ours, ""), &ready).await?));
-        statements.push(("use", "update workspaces set used_at = now()".to_owned()));
+    if let Some((_, later, change)) = states {
+        let mut done = own.clone();
+        done["state"] = json!(later);
+        statements.push(("add-done", copy(world, table, (&of_ours, ""), &done).await?));
+        statements.push(("use", format!("update {table} set {change}")));
     }
     if table == "memory_records" {
         let counts = "update memory_records set title = title || '!' where visibility = 'team'";
@@ -492,7 +510,7 @@ fn least_role(table: &str) -> Rank {
         | "hygiene_runs" | "sgr_schemas" | "prompt_versions" => Rank::Maintainer,
         _ if USAGE.contains(&table) => Rank::Maintainer,
         "duplicate_clusters" | "task_comments" => Rank::Member,
-        _ if owned(table).is_some() => Rank::Viewer,
+        "workspaces" | "navigations" => Rank::Viewer,
         _ => Rank::Agent,
     }
 }

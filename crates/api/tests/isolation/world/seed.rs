@@ -92,6 +92,7 @@ fn project(rng: &mut StdRng, number: usize, tenant: usize, is_main: bool) -> Pro
         privates: Vec::new(),
         workspaces: Vec::new(),
         navigations: Vec::new(),
+        patches: Vec::new(),
         policy_mark: mark(rng, place),
         audit_mark: mark(rng, place),
     }

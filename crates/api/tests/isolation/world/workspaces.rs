@@ -1,7 +1,8 @@
-//! Workspaces and navigations of those who keep private data in the projects, as SQL statements.
+//! Workspaces, navigations and patches of those who keep private data in the projects, as SQL
+//! statements.
 //!
-//! The n-th workspace and navigation of a project belong to the owner of its n-th private data. No
-//! node has their files.
+//! The n-th workspace, navigation and patch of a project belong to the owner of its n-th private
+//! data. No node has their files.
 
 use rand::rngs::StdRng;
 use serde_json::json;
@@ -11,7 +12,7 @@ use super::rows::{Plain, Rows, row};
 use super::{Private, Project, Thing};
 use crate::marks::{id, mark};
 
-/// Generates workspaces and navigations. The private data must be there already.
+/// Generates workspaces, navigations and patches. The private data must be there already.
 pub fn invent(rng: &mut StdRng, projects: &mut [Project]) {
     for project in projects {
         let mut things = |private: &Private| {
@@ -20,6 +21,7 @@ pub fn invent(rng: &mut StdRng, projects: &mut [Project]) {
         };
         project.workspaces = project.privates.iter().map(&mut things).collect();
         project.navigations = project.privates.iter().map(&mut things).collect();
+        project.patches = project.privates.iter().map(&mut things).collect();
     }
 }
 
@@ -57,6 +59,30 @@ pub fn sql(projects: &[Project]) -> String {
                 row![*id, project.id, workspace, project.privates[n].owner, mark.as_str()]
             },
         );
+        rows.each(
+            "patches (id, project_id, workspace_id, author_id, requires_manual_review, \
+             instructions, diff, grade, summary, annotations, expires_at)",
+            &project.patches,
+            |n, Thing { id, name, mark }| {
+                let path = format!("app/{name}.rb");
+                row![
+                    *id,
+                    project.id,
+                    project.workspaces[n].id,
+                    project.privates[n].owner,
+                    Plain("false"),
+                    format!("instructions {mark}"),
+                    format!("--- a/{path}\n+++ b/{path}\n@@ -1 +1 @@\n-old\n+new {mark}\n"),
+                    "exact",
+                    vec![format!("summary {mark}")],
+                    json!({
+                        "files": [{"path": path, "operation": "modify", "changedLines": 2}],
+                        "risks": [format!("risk {mark}")], "conflicts": [], "warnings": []
+                    }),
+                    Plain("now() + interval '1 day'")
+                ]
+            },
+        );
         // The name of a repository that is there precedes the one at the time of the request.
         rows.0.push_str(&format!(
             "update workspaces set repository_id = '{}' where id = '{}';",
@@ -82,6 +108,17 @@ pub fn navigation(project: &Project, id: Uuid, workspace: Uuid, user: Uuid) -> S
     format!(
         "insert into navigations (id, project_id, workspace_id, user_id)
          values ('{id}', '{}', '{workspace}', '{user}')",
+        project.id
+    )
+}
+
+/// A statement that adds a patch of a user for a workspace.
+pub fn patch(project: &Project, id: Uuid, workspace: Uuid, author: Uuid, state: &str) -> String {
+    format!(
+        "insert into patches (id, project_id, workspace_id, author_id, state, \
+         requires_manual_review, instructions, diff, grade, summary, annotations, expires_at)
+         values ('{id}', '{}', '{workspace}', '{author}', '{state}', false, '', 'spare', 'exact', \
+         '{{}}', '{{}}', now() + interval '1 day')",
         project.id
     )
 }

@@ -1,0 +1,312 @@
+//! Reviews a patch: by rules, and by the chat model of the service if there is one.
+
+use std::sync::{Arc, LazyLock};
+
+use chrono::Utc;
+use mc_chat::{ChatRequest, Content, JsonAnswer, ModelRole, Usage};
+use mc_contract::operations::patch::{Finding, PatchReview, PatchUsage, ReviewPatch};
+use mc_domain::{FindingKind, PatchState, ReviewFocus, ReviewStatus, Severity, code_path};
+use mc_indexer::syntax;
+use mc_patch::{FilePatch, PlannedFile};
+use mc_prompt_guard::neutralize;
+use mc_sanitizer::mask;
+use mc_store::patches::{self, Patch as StoredPatch};
+use mc_workspaces::edit::MaskedTree;
+use mc_workspaces::open::OpenWorkspace;
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::context::with_tree;
+use crate::propose::problems;
+use crate::service::{CodingContext, Stage};
+use crate::shown::FileProblem;
+use crate::{Error, Limits, PathRules, Risk, RiskKind, check_shown};
+
+const INSTRUCTIONS: &str = include_str!("../../../system_prompts/patch_review.txt");
+/// Changed lines from which a patch is hard to review.
+const MANY_LINES: usize = 400;
+/// Most findings of a model.
+const FINDINGS_MAX: usize = 20;
+/// Longest text of a model, in characters.
+const TEXT_CHARS: usize = 500;
+/// Most recommendations, and most steps.
+const LINES_MAX: usize = 5;
+/// Files at the top of a tree, and the command that tests the project.
+const TEST_COMMANDS: [(&str, &str); 9] = [
+    ("Cargo.toml", "cargo test"),
+    ("package.json", "npm test"),
+    ("gradlew", "./gradlew test"),
+    ("pyproject.toml", "pytest"),
+    ("setup.py", "pytest"),
+    ("go.mod", "go test ./..."),
+    (".rspec", "bundle exec rspec"),
+    ("Rakefile", "bundle exec rake test"),
+    ("pom.xml", "mvn test"),
+];
+
+static ANSWER: LazyLock<Arc<JsonAnswer>> = LazyLock::new(|| {
+    let text = json!({"type": "string", "maxLength": 2_000});
+    let texts = json!({"type": "array", "maxItems": 20, "items": text});
+    let schema = json!({
+        "type": "object", "additionalProperties": false,
+        "required": ["findings", "testingRecommendations", "nextSteps"],
+        "properties": {
+            "findings": {"type": "array", "maxItems": 50, "items": {
+                "type": "object", "additionalProperties": false,
+                "required": ["type", "severity", "message", "file"],
+                "properties": {
+                    "type": {"enum": ["risk", "tests", "migration", "defect"]},
+                    "severity": {"enum": ["low", "medium", "high", "critical"]},
+                    "message": text, "file": text,
+                },
+            }},
+            "testingRecommendations": texts, "nextSteps": texts,
+        },
+    });
+    Arc::new(JsonAnswer::new("patch_review", schema).expect("a test compiles the schema"))
+});
+
+/// What a model answers.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ModelReview {
+    findings: Vec<Finding>,
+    testing_recommendations: Vec<String>,
+    next_steps: Vec<String>,
+}
+
+/// What the rules find.
+struct StaticReview {
+    findings: Vec<Finding>,
+    test_command: Option<&'static str>,
+}
+
+/// Reviews a patch, and stores the review with it.
+pub(crate) async fn review(
+    ctx: &CodingContext,
+    open: &Arc<OpenWorkspace>,
+    patch: &StoredPatch,
+    request: &ReviewPatch,
+    stage: &Stage,
+) -> Result<PatchReview, Error> {
+    stage.set("checking the patch");
+    let (stored, limits) = (patch.clone(), ctx.settings.limits());
+    let found = with_tree(open, move |tree| find(tree, &stored, limits)).await?;
+    let StaticReview { mut findings, test_command } = found;
+    findings.retain(|finding| is_in_focus(finding.kind, &request.focus));
+    stage.set("asking the model");
+    let mut warnings = Vec::new();
+    let (asked, model, usage) = match ask(ctx, patch, request, &findings).await {
+        Ok(answered) => answered,
+        Err(error) => {
+            warnings.push(mask(&format!("no model reviewed it: {error}")).text.into_string());
+            (ModelReview::default(), String::new(), Usage::default())
+        }
+    };
+    findings.extend(asked.findings.into_iter().take(FINDINGS_MAX).map(shortened));
+    findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
+    let worst = findings.first().map(|finding| finding.severity);
+    let commands = test_command.map(str::to_owned).into_iter();
+    let recommended = asked.testing_recommendations.iter().map(|text| short(text));
+    let mut next_steps = next_steps(worst);
+    next_steps.extend(asked.next_steps.iter().map(|text| short(text)));
+    next_steps.truncate(LINES_MAX);
+    let review = PatchReview {
+        patch_id: patch.id,
+        status: status(&findings),
+        approval_required: worst >= Some(Severity::High),
+        testing_recommendations: commands.chain(recommended).take(LINES_MAX).collect(),
+        next_steps,
+        findings,
+        model,
+        usage: PatchUsage {
+            prompt_tokens: usage.prompt_tokens,
+            completion_tokens: usage.completion_tokens,
+        },
+        warnings,
+        reviewed_at: Utc::now(),
+    };
+    let json = serde_json::to_value(&review).expect("a review is JSON");
+    let mut tx = ctx.project.store.begin().await?;
+    if !patches::set_review(&mut tx, patch.id, &json, review.approval_required).await? {
+        return Err(Error::Ended(PatchState::Discarded));
+    }
+    tx.commit().await?;
+    Ok(review)
+}
+
+fn short(text: &str) -> String {
+    text.chars().take(TEXT_CHARS).collect()
+}
+
+fn shortened(finding: Finding) -> Finding {
+    let file = finding.file.filter(|file| !file.is_empty()).map(|file| short(&file));
+    Finding { message: short(&finding.message), file, ..finding }
+}
+
+fn is_in_focus(kind: FindingKind, focus: &[ReviewFocus]) -> bool {
+    let wanted = match kind {
+        FindingKind::Tests => ReviewFocus::Tests,
+        FindingKind::Migration => ReviewFocus::Migration,
+        FindingKind::Risk | FindingKind::Size | FindingKind::Defect => ReviewFocus::Risks,
+        // Without it, the patch is of no use.
+        FindingKind::Syntax | FindingKind::Conflict => return true,
+    };
+    focus.is_empty() || focus.contains(&wanted)
+}
+
+fn status(findings: &[Finding]) -> ReviewStatus {
+    let blocks = |finding: &Finding| {
+        finding.severity == Severity::Critical
+            || finding.kind == FindingKind::Conflict
+            || (finding.kind == FindingKind::Syntax && finding.severity >= Severity::High)
+    };
+    if findings.iter().any(blocks) {
+        return ReviewStatus::Blocked;
+    }
+    let matters = findings.iter().any(|finding| finding.severity >= Severity::Medium);
+    if matters { ReviewStatus::Warnings } else { ReviewStatus::Ok }
+}
+
+fn next_steps(worst: Option<Severity>) -> Vec<String> {
+    let steps: &[&str] = match worst {
+        Some(Severity::Critical) => &["Correct the critical findings, and propose it again."],
+        Some(Severity::High) => &["Have a person look at the findings of severity high."],
+        Some(_) => &["Look at the findings."],
+        None => &[],
+    };
+    steps.iter().map(|step| (*step).to_owned()).collect()
+}
+
+/// Finds what needs no model.
+fn find(tree: &MaskedTree<'_>, patch: &StoredPatch, limits: Limits) -> Result<StaticReview, Error> {
+    let mut findings = Vec::new();
+    let mut add = |kind, severity, file: Option<&str>, message: String| {
+        let masked = |text: &str| mask(text).text.into_string();
+        let (message, file) = (masked(&message), file.map(masked));
+        findings.push(Finding { kind, severity, message, file });
+    };
+    let paths = PathRules::new(
+        patch.target_paths.iter().map(String::as_str),
+        patch.forbidden_paths.iter().map(String::as_str),
+    )?;
+    let shown = check_shown(tree, &patch.diff, &paths, limits)?;
+    for problem in problems(&shown) {
+        let message = format!("it does not fit the workspace any more: {problem}");
+        add(FindingKind::Conflict, Severity::High, None, message);
+    }
+    for Risk { path, kind } in &shown.checked.risks {
+        add(of_risk(*kind), kind.severity(), Some(path), kind.message().to_owned());
+    }
+    for file in &shown.checked.files {
+        if let Some((severity, message)) = syntax_finding(file) {
+            add(FindingKind::Syntax, severity, Some(&file.patch.path), message);
+        }
+    }
+    let files = || shown.checked.files.iter().map(|file| &file.patch);
+    let changed: usize =
+        files().map(FilePatch::line_counts).map(|(added, removed)| added + removed).sum();
+    if changed > MANY_LINES {
+        let message = format!("{changed} changed lines are hard to review; split it");
+        add(FindingKind::Size, Severity::Medium, None, message);
+    }
+    let is_code = |path: &str| mc_indexer::language::is_code(path);
+    let code = files().find(|file| is_code(&file.path) && !code_path::is_test(&file.path));
+    let has_test = files().any(|file| code_path::is_test(&file.path));
+    if let Some(file) = code.filter(|_| !has_test) {
+        let message = "changes code, but no test".to_owned();
+        add(FindingKind::Tests, Severity::Medium, Some(&file.path), message);
+    }
+    let has_file = |name: &str| tree.root.metadata(name).is_ok();
+    let known = TEST_COMMANDS.iter().find(|(file, _)| has_file(file));
+    Ok(StaticReview { findings, test_command: known.map(|(_, command)| *command) })
+}
+
+fn of_risk(kind: RiskKind) -> FindingKind {
+    match kind {
+        RiskKind::Migration => FindingKind::Migration,
+        RiskKind::DeletedTest => FindingKind::Tests,
+        _ => FindingKind::Risk,
+    }
+}
+
+/// Compares the syntax errors of a file before and after the patch.
+fn syntax_finding(file: &PlannedFile<FileProblem>) -> Option<(Severity, String)> {
+    let after = file.outcome.as_ref().ok()?.content.as_deref()?;
+    let path = file.patch.path.as_str();
+    let errors = |content: &[u8]| syntax::errors(path, std::str::from_utf8(content).ok()?);
+    let now = errors(after)?;
+    let before = file.before.as_deref().and_then(errors).map_or(0, |errors| errors.count);
+    if now.count <= before {
+        return None;
+    }
+    let line = now.first_line;
+    Some(if before == 0 {
+        (Severity::High, format!("can't be parsed after the patch: syntax error at line {line}"))
+    } else {
+        (Severity::Medium, format!("has more syntax errors than before, first at line {line}"))
+    })
+}
+
+/// Asks the chat model.
+async fn ask(
+    ctx: &CodingContext,
+    patch: &StoredPatch,
+    request: &ReviewPatch,
+    found: &[Finding],
+) -> Result<(ModelReview, String, Usage), mc_memory::chat::Error> {
+    let chat = ctx.project.memory.chat(ctx.project.project.id);
+    let model = chat.model(ModelRole::Coder)?;
+    let name = model.name().to_owned();
+    let focus = if request.focus.is_empty() { ReviewFocus::ALL } else { &request.focus };
+    let data = json!({
+        "instructions": neutralize(&patch.instructions), "focus": focus, "found": found,
+        "diff": neutralize(&patch.diff),
+    });
+    let question = ChatRequest::new(mask(INSTRUCTIONS).text, mask(&data.to_string()).text);
+    let question = question.greedy().with_json(Arc::clone(&ANSWER));
+    let completion = chat.complete(ModelRole::Coder, &question).await?;
+    let answer = match completion.content {
+        Content::Json(answer) => serde_json::from_value(answer).map_err(|error| error.to_string()),
+        Content::Text(_) => Err("text in place of JSON".to_owned()),
+    };
+    let answer = answer.map_err(|defect| mc_chat::Error::BadAnswer { model: name.clone(), defect });
+    Ok((answer?, name, completion.usage))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn finding(kind: FindingKind, severity: Severity) -> Finding {
+        Finding { kind, severity, message: String::new(), file: None }
+    }
+
+    #[test]
+    fn verdict_follows_the_findings() {
+        let of = |findings: &[Finding]| status(findings);
+        assert_eq!(of(&[]), ReviewStatus::Ok);
+        assert_eq!(of(&[finding(FindingKind::Risk, Severity::Low)]), ReviewStatus::Ok);
+        assert_eq!(of(&[finding(FindingKind::Tests, Severity::Medium)]), ReviewStatus::Warnings);
+        assert_eq!(of(&[finding(FindingKind::Risk, Severity::High)]), ReviewStatus::Warnings);
+        for blocking in [
+            finding(FindingKind::Risk, Severity::Critical),
+            finding(FindingKind::Conflict, Severity::High),
+            finding(FindingKind::Syntax, Severity::High),
+        ] {
+            assert_eq!(of(&[blocking]), ReviewStatus::Blocked);
+        }
+    }
+
+    #[test]
+    fn focus_leaves_out_other_findings() {
+        let tests = [ReviewFocus::Tests];
+        assert!(is_in_focus(FindingKind::Tests, &tests) && !is_in_focus(FindingKind::Risk, &tests));
+        assert!(is_in_focus(FindingKind::Conflict, &tests) && is_in_focus(FindingKind::Risk, &[]));
+    }
+
+    #[test]
+    fn schema_of_the_answer_is_valid() {
+        assert_eq!(ANSWER.name(), "patch_review");
+    }
+}

@@ -1,0 +1,218 @@
+//! Patch runs: work on patches in the background of a node.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use mc_accounts::Principal;
+use mc_contract::number::WaitSeconds;
+use mc_contract::operations::patch::{GeneratePatch, Patch, PatchReview, PatchRun, ReviewPatch};
+use mc_domain::{
+    Classified as _, ErrorKind, PatchId, PatchRunId, PatchRunKind, PatchRunState, UserId,
+    WorkspaceId,
+};
+use mc_memory::ProjectContext;
+use mc_metrics::Metrics;
+use mc_rag::{RagContext, RagSettings};
+use mc_workspaces::Settings as WorkspaceSettings;
+use mc_workspaces::background::{Background, BackgroundLimits, Full};
+use mc_workspaces::open::{self, OpenWorkspace};
+
+use crate::metrics::PatchMetrics;
+use crate::{CodingSettings, Error, propose, registry, review};
+
+/// How many patch runs are active at once.
+const LIMITS: BackgroundLimits = BackgroundLimits { of_node: 8, of_user: 4 };
+/// Label of patches that a client sent.
+const CLIENT: &str = "client";
+/// Label of patches of the chat model.
+const MODEL: &str = "model";
+
+/// What the work on a patch needs of a project, in the context of the caller.
+pub struct CodingContext {
+    /// The project.
+    pub project: ProjectContext,
+    /// The caller.
+    pub principal: Principal,
+    /// Search of the project's repositories.
+    pub rag: RagContext,
+    /// Settings of the search.
+    pub rag_settings: Arc<RagSettings>,
+    /// Settings of the workspaces of this node.
+    pub workspaces: Arc<WorkspaceSettings>,
+    /// Settings of patches.
+    pub settings: Arc<CodingSettings>,
+}
+
+impl CodingContext {
+    /// Opens a workspace of the caller.
+    async fn open(&self, workspace: WorkspaceId) -> Result<Arc<OpenWorkspace>, Error> {
+        let opened = open::open(&self.project, &self.principal, &self.workspaces, workspace);
+        Ok(Arc::new(opened.await?))
+    }
+}
+
+/// What a run does now.
+#[derive(Debug, Clone)]
+pub(crate) struct Stage(Arc<Mutex<&'static str>>);
+
+impl Stage {
+    /// Sets what the run does now.
+    pub fn set(&self, stage: &'static str) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = stage;
+    }
+
+    fn get(&self) -> &'static str {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What a run belongs to.
+#[derive(Debug, Clone)]
+struct Subject {
+    user: UserId,
+    workspace: WorkspaceId,
+    kind: PatchRunKind,
+    stage: Stage,
+}
+
+/// The result of a run.
+#[derive(Debug, Clone)]
+enum Outcome {
+    Patch(Box<Patch>),
+    Review(Box<PatchReview>),
+}
+
+/// The work on patches of a node.
+#[derive(Debug)]
+pub struct Coding {
+    metrics: PatchMetrics,
+    runs: Background<Subject, Outcome>,
+}
+
+impl Coding {
+    /// Creates the work on patches of a node, and registers its metrics.
+    pub fn new(metrics: &Metrics) -> Self {
+        Self { metrics: PatchMetrics::new(metrics), runs: Background::new(LIMITS) }
+    }
+
+    /// Starts to propose a patch for a workspace of the caller, and waits some seconds for it.
+    pub async fn generate(
+        &self,
+        ctx: CodingContext,
+        workspace: WorkspaceId,
+        request: GeneratePatch,
+        wait: WaitSeconds,
+    ) -> Result<PatchRun, Error> {
+        // Refused before anything runs.
+        let opened = ctx.open(workspace).await?;
+        let source = if request.diff.is_some() { CLIENT } else { MODEL };
+        let metrics = self.metrics.clone();
+        let user = ctx.principal.user;
+        let start = |stage: Stage| async move {
+            metrics.count_attempt(source);
+            let (patch, usage) = propose::propose(&ctx, &opened, &request, &stage).await?;
+            metrics.count_success(source, usage.prompt_tokens, usage.completion_tokens);
+            Ok(Outcome::Patch(Box::new(registry::get(&ctx.project, patch).await?)))
+        };
+        let id = self.start(user, workspace, PatchRunKind::Generate, start)?;
+        self.run(user, workspace, id, wait).await
+    }
+
+    /// Starts to review a patch for a workspace of the caller, and waits some seconds for it.
+    pub async fn review(
+        &self,
+        ctx: CodingContext,
+        workspace: WorkspaceId,
+        patch: PatchId,
+        request: ReviewPatch,
+        wait: WaitSeconds,
+    ) -> Result<PatchRun, Error> {
+        let opened = ctx.open(workspace).await?;
+        let patch = registry::of_workspace(&ctx.project, workspace, patch).await?;
+        let user = ctx.principal.user;
+        let start = |stage: Stage| async move {
+            let review = review::review(&ctx, &opened, &patch, &request, &stage).await?;
+            Ok(Outcome::Review(Box::new(review)))
+        };
+        let id = self.start(user, workspace, PatchRunKind::Review, start)?;
+        self.run(user, workspace, id, wait).await
+    }
+
+    /// Starts a run of a user.
+    fn start<W: Future<Output = Result<Outcome, Error>> + Send + 'static>(
+        &self,
+        user: UserId,
+        workspace: WorkspaceId,
+        kind: PatchRunKind,
+        work: impl FnOnce(Stage) -> W,
+    ) -> Result<PatchRunId, Error> {
+        let stage = Stage(Arc::new(Mutex::new("starting")));
+        let subject = Subject { user, workspace, kind, stage: stage.clone() };
+        let id = PatchRunId(uuid::Uuid::new_v4());
+        let metrics = self.metrics.clone();
+        let work = Box::pin(work(stage));
+        let started = self.runs.start(id.0, user, subject, move |cancel, slot| async move {
+            let started = Instant::now();
+            let result = cancel.run_until_cancelled(work).await;
+            metrics.observe(kind.as_str(), started.elapsed());
+            drop(slot);
+            let cancelled = || Err((ErrorKind::Conflict, "the run was cancelled".to_owned()));
+            result.map_or_else(cancelled, |result| {
+                result.map_err(|error| (error.kind(), error.to_string()))
+            })
+        });
+        started.map_err(|full| match full {
+            Full::Node(max) => Error::TooManyRuns(max),
+            Full::User(max) => Error::TooManyRunsOfUser(max),
+        })?;
+        Ok(id)
+    }
+
+    /// Waits some seconds for the end of a run of the user, and returns how far it is.
+    pub async fn run(
+        &self,
+        user: UserId,
+        workspace: WorkspaceId,
+        id: PatchRunId,
+        wait: WaitSeconds,
+    ) -> Result<PatchRun, Error> {
+        let is_own = |run: &Subject| run.user == user && run.workspace == workspace;
+        let found = self.runs.wait(id.0, is_own, Duration::from_secs(wait.get())).await;
+        let now = found.ok_or(Error::UnknownRun(id))?;
+        let (state, outcome) = match now.finished {
+            None => (PatchRunState::Running, None),
+            Some(Ok(outcome)) => (PatchRunState::Completed, Some(outcome)),
+            Some(Err(_)) if now.is_cancelled => (PatchRunState::Cancelled, None),
+            Some(Err((kind, reason))) => return Err(Error::RunFailed { kind, reason }),
+        };
+        let (patch, review) = match outcome {
+            None => (None, None),
+            Some(Outcome::Patch(patch)) => (Some(*patch), None),
+            Some(Outcome::Review(review)) => (None, Some(*review)),
+        };
+        let Subject { kind, stage: current, .. } = now.subject;
+        Ok(PatchRun {
+            run_id: id,
+            kind,
+            state,
+            stage: current.get().to_owned(),
+            started_at: now.started_at,
+            patch,
+            review,
+        })
+    }
+
+    /// Cancels a run of the user.
+    pub async fn cancel(
+        &self,
+        user: UserId,
+        workspace: WorkspaceId,
+        id: PatchRunId,
+    ) -> Result<PatchRun, Error> {
+        let is_own = |run: &Subject| run.user == user && run.workspace == workspace;
+        if !self.runs.cancel(id.0, is_own) {
+            return Err(Error::UnknownRun(id));
+        }
+        self.run(user, workspace, id, WaitSeconds::default()).await
+    }
+}

@@ -1,0 +1,104 @@
+//! Execution of tools that work on a patch in the background of a node.
+
+use http::Method;
+use mc_contract::number::WaitSeconds;
+use mc_domain::PatchRunState;
+use rmcp::model::{CallToolResult, JsonObject};
+use serde_json::{Value, json};
+use tokio::time::{Duration, Instant};
+
+use super::errors::CallError;
+use super::lookups::CoreCaller;
+use crate::core::CoreCall;
+use crate::progress::Watch;
+use crate::tools::{FieldError, Tool};
+
+/// Seconds that one request waits. Between them, progress is reported, and a cancelled call cancels
+/// its run.
+const STEP_SECONDS: u64 = 2;
+/// Placeholder of a path for the id of a patch.
+const PATCH: &str = "{patchId}";
+/// Longest description of what a run does, in characters.
+const STAGE: usize = 60;
+
+/// Starts, follows or cancels a patch run. If the client cancels the call that has started a run,
+/// the run is cancelled.
+pub(super) async fn work(
+    caller: &CoreCaller<'_>,
+    tool: &Tool,
+    path: &'static str,
+    arguments: &JsonObject,
+    watch: &Watch,
+) -> Result<CallToolResult, CallError> {
+    let text = |name: &str| arguments.get(name).and_then(Value::as_str);
+    let workspace = text("workspaceId").unwrap_or_default();
+    let step = || vec![("wait_seconds", STEP_SECONDS.to_string())];
+    let of_run = |run: &str| format!("/workspaces/{workspace}/patch-runs/{run}");
+    let follow = |run: &str| CoreCall::get(of_run(run), step());
+    let cancel =
+        |run: &str| CoreCall { method: Method::DELETE, ..CoreCall::get(of_run(run), Vec::new()) };
+    let first = match text("runId") {
+        Some(run) if arguments.get("cancel") == Some(&json!(true)) => cancel(run),
+        Some(run) => follow(run),
+        None => {
+            let request = Value::Object(tool.request(arguments)?);
+            let id = text("patchId");
+            if path.contains(PATCH) && id.is_none() {
+                let rule = "is required without runId: send the id of a proposed patch";
+                return Err(FieldError::new("patchId", rule).into());
+            }
+            let path = path.replace(PATCH, id.unwrap_or_default());
+            let start = CoreCall::post(format!("/workspaces/{workspace}/{path}"), request);
+            CoreCall { query: step(), ..start }
+        }
+    };
+    let is_started_here = text("runId").is_none();
+    let end = (!watch.is_followed)
+        .then(|| Instant::now() + Duration::from_secs(WaitSeconds::default().get()));
+    let mut response = caller.send(first).await.map_err(|error| tool.explain(error))?;
+    while response["state"] == PatchRunState::Running.as_str() {
+        let Some(run) = response["runId"].as_str().map(str::to_owned) else { break };
+        if watch.cancel.is_cancelled() {
+            if is_started_here {
+                caller.send(cancel(&run)).await?;
+            }
+            return Err(CallError::Cancelled);
+        }
+        if end.is_some_and(|end| Instant::now() >= end) {
+            break;
+        }
+        watch.report(stage(&response));
+        response = caller.send(follow(&run)).await?;
+    }
+    Ok(tool.result(arguments, flat(response))?)
+}
+
+/// Returns what the run does, in plain words.
+fn stage(response: &Value) -> String {
+    let stage = response["stage"].as_str().unwrap_or_default().chars();
+    stage.filter(|c| c.is_ascii_lowercase() || *c == ' ').take(STAGE).collect()
+}
+
+/// Returns a run that has ended as its result.
+fn flat(mut response: Value) -> Value {
+    if let Some(result) = ["patch", "review"].into_iter().find(|name| response[*name].is_object()) {
+        let run = response["runId"].take();
+        response = response[result].take();
+        response["runId"] = run;
+    }
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ended_run_is_its_patch() {
+        let ended = json!({"runId": "r", "state": "completed", "patch": {"patchId": "p"}});
+        assert_eq!(flat(ended), json!({"patchId": "p", "runId": "r"}));
+        let running = json!({"runId": "r", "state": "running"});
+        assert_eq!(flat(running.clone()), running);
+        assert_eq!(stage(&json!({"stage": "asking\n\u{1b}[31m the model"})), "askingm the model");
+    }
+}

@@ -1,0 +1,3 @@
+//! Changes of code that were proposed.
+
+pub mod patches;
