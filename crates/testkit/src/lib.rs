@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod github;
 mod model_server;
 mod redis;
 mod skip;
@@ -11,6 +12,7 @@ use mc_store::Store;
 use mc_store::docs::NewDoc;
 use mc_store::projects::{self, Project};
 
+pub use github::{GitHub, GitHubCredential, GitHubFault, GitHubRequest};
 pub use model_server::{ModelProtocol, ModelRequest, ModelServer, Reply};
 pub use redis::Redis;
 pub use skip::{runs_as_root, skip};
