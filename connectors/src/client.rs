@@ -8,7 +8,7 @@ use url::Url;
 
 use crate::http::Http;
 use crate::provider::adapter;
-use crate::traits::{GitHost, Tracker, Wiki};
+use crate::traits::{GitHost, PullRequestHost, Tracker, Wiki};
 
 pub use crate::error::Error;
 pub use mc_domain::{Capability, Provider};
@@ -60,6 +60,14 @@ impl Connector {
         let open = adapter(self.kind()).git_host;
         let open = open.ok_or_else(|| self.http.unsupported(Capability::Refs))?;
         open(self.http.clone(), resource)
+    }
+
+    /// Returns the client that changes the branches, pull requests and statuses of a repository
+    /// (`owner/name`). Only GitHub has one.
+    pub fn pull_request_host(&self, resource: &str) -> Result<Arc<dyn PullRequestHost>, Error> {
+        let open = adapter(self.kind()).pull_request_host;
+        let unsupported = || Error::UnsupportedWrites(self.name().to_owned(), self.kind());
+        open.ok_or_else(unsupported)?(self.http.clone(), resource)
     }
 
     /// Returns the credential with which git reads this repository of the provider by https; `None`

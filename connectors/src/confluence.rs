@@ -28,4 +28,5 @@ pub(crate) static ADAPTER: Adapter = Adapter {
     tracker: None,
     wiki: Some(|http, space| Ok(Arc::new(Incremental(pages::SpacePages::new(http, space)?)))),
     git_host: None,
+    pull_request_host: None,
 };

@@ -3,6 +3,7 @@
 mod client;
 mod files;
 mod issues;
+mod pull_requests;
 mod refs;
 mod transport;
 mod webhook;
@@ -23,7 +24,8 @@ pub(crate) static ADAPTER: Adapter = Adapter {
     // GitHub never assigns the number of a deleted issue again.
     can_restore_issues: false,
     permissions: "read access to Metadata, Contents, Issues and Pull requests of the repository \
-                  (write access to Issues for task comments), or the scope repo",
+                  (write access to Issues for task comments; to Contents, Pull requests and \
+                  Commit statuses for pull requests), or the scope repo",
     api_url: client::api_url,
     request_defaults: client::request_defaults,
     check_access: |http| Box::pin(client::check_access(http)),
@@ -32,4 +34,7 @@ pub(crate) static ADAPTER: Adapter = Adapter {
     }),
     wiki: None,
     git_host: Some(|http, repository| Ok(Arc::new(refs::RepositoryRefs::new(http, repository)?))),
+    pull_request_host: Some(|http, repository| {
+        Ok(Arc::new(pull_requests::RepositoryPullRequests::new(http, repository)?))
+    }),
 };

@@ -30,6 +30,7 @@ pub(crate) static ADAPTER: Adapter = Adapter {
     }),
     wiki: None,
     git_host: Some(|http, project| Ok(Arc::new(refs::ProjectRefs::new(http, project)?))),
+    pull_request_host: None,
 };
 
 /// Returns the path of a project's resource in the API.

@@ -143,6 +143,18 @@ impl Http {
         parse(self, action, &response.body)
     }
 
+    /// Reads a resource, and returns it with the headers of the response.
+    pub(crate) async fn get_with_headers<T: DeserializeOwned>(
+        &self,
+        segments: &[&str],
+        action: &str,
+    ) -> Result<(HeaderMap, T), Error> {
+        let url = self.url(segments, &[]);
+        let response = self.send(&Request { method: Method::GET, url, body: None, action }).await?;
+        let body = parse(self, action, &response.body)?;
+        Ok((response.headers, body))
+    }
+
     /// Writes a resource, and ignores the body of the response.
     pub(crate) async fn write(
         &self,
@@ -247,10 +259,11 @@ impl Http {
     }
 
     fn connection_error(&self, error: &reqwest::Error) -> Error {
+        if error.is_connect() {
+            return Error::Unreachable { connector: self.connector().to_owned() };
+        }
         self.unavailable(if error.is_timeout() {
             "it did not respond in time"
-        } else if error.is_connect() {
-            "the connection failed"
         } else {
             "the connection broke"
         })
@@ -258,6 +271,18 @@ impl Http {
 
     pub(crate) fn unavailable(&self, reason: &str) -> Error {
         Error::Unavailable { connector: self.connector().to_owned(), reason: reason.to_owned() }
+    }
+
+    /// Returns the error of a write. Without a response that can be read, it may have been carried
+    /// out.
+    pub(crate) fn write_error(&self, error: Error, action: &str) -> Error {
+        let reason = match error {
+            Error::Unavailable { reason, .. } => reason,
+            Error::UnexpectedResponse { reason, .. } => format!("it responded with {reason}"),
+            other => return other,
+        };
+        let (connector, action) = (self.connector().to_owned(), action.to_owned());
+        Error::OutcomeUnknown { connector, action, reason }
     }
 
     pub(crate) fn not_found(&self, action: &str, status: u16) -> Error {
@@ -282,7 +307,10 @@ impl Http {
 
 /// Returns whether to retry a request. A write that failed may have been carried out.
 fn can_retry(request: &Request<'_>, error: &Error) -> bool {
-    let is_temporary = matches!(error, Error::Unavailable { .. } | Error::RateLimited { .. });
+    let is_temporary = matches!(
+        error,
+        Error::Unreachable { .. } | Error::Unavailable { .. } | Error::RateLimited { .. }
+    );
     request.method == Method::GET && is_temporary
 }
 

@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::event::Event;
 use crate::http::{Http, RequestDefaults};
 use crate::signature::{SignatureError, SignedRequest};
-use crate::traits::{GitHost, ResponseFuture, Tracker, Wiki};
+use crate::traits::{GitHost, PullRequestHost, ResponseFuture, Tracker, Wiki};
 use crate::{confluence, github, gitlab, jira, redmine, youtrack};
 
 /// The event type of a delivery, in the provider's words, and its event.
@@ -47,6 +47,8 @@ pub(crate) struct Adapter {
     pub(crate) wiki: Option<Open<dyn Wiki>>,
     /// Returns the refs of a resource, if the provider has refs.
     pub(crate) git_host: Option<Open<dyn GitHost>>,
+    /// Returns the pull requests of a resource, if this crate can change the provider's.
+    pub(crate) pull_request_host: Option<Open<dyn PullRequestHost>>,
 }
 
 /// Returns the code of a provider. A new provider is registered here.

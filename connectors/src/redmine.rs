@@ -32,4 +32,5 @@ pub(crate) static ADAPTER: Adapter = Adapter {
     }),
     wiki: None,
     git_host: None,
+    pull_request_host: None,
 };

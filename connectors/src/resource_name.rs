@@ -2,7 +2,7 @@
 //! characters with a meaning there are rejected.
 
 use crate::error::Error;
-use crate::event::field::line;
+use crate::event::field::{is_object_id, line};
 use crate::http::Http;
 
 /// Characters of a name.
@@ -40,6 +40,37 @@ pub(crate) fn number(http: &Http, external_id: &str, prefix: &str) -> Result<u64
     number.ok_or_else(|| invalid(http, external_id, "use the id of an issue of this project"))
 }
 
+/// Checks the name of a branch, by the rules of `git check-ref-format --branch`.
+pub(crate) fn branch<'a>(http: &Http, name: &'a str) -> Result<&'a str, Error> {
+    let rule = "use a valid name of a branch, without refs/heads/";
+    if is_branch(name) { Ok(name) } else { Err(invalid(http, name, rule)) }
+}
+
+/// Checks the id of a commit: 40 or 64 hexadecimal digits.
+pub(crate) fn commit<'a>(http: &Http, sha: &'a str) -> Result<&'a str, Error> {
+    if is_object_id(sha) { Ok(sha) } else { Err(invalid(http, sha, "use the full id of a commit")) }
+}
+
+fn is_branch(name: &str) -> bool {
+    let is_plain = |c: char| !c.is_control() && !" ~^:?*[\\".contains(c);
+    let is_component = |part: &str| {
+        !part.is_empty() && !part.starts_with('.') && !part.ends_with('.') && !is_lock(part)
+    };
+    name.len() <= MAX_CHARS
+        && name.chars().all(is_plain)
+        && name.split('/').all(is_component)
+        && !name.contains("..")
+        && !name.contains("@{")
+        && !name.starts_with('-')
+        && !name.starts_with("refs/")
+        && !matches!(name, "@" | "HEAD")
+}
+
+/// Returns whether git would take a file of the ref for a lock.
+fn is_lock(part: &str) -> bool {
+    part.rsplit_once('.').is_some_and(|(_, end)| end == "lock")
+}
+
 fn is_part(part: &str) -> bool {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     let is_dots = part.chars().all(|c| c == '.');
@@ -49,4 +80,47 @@ fn is_part(part: &str) -> bool {
 fn invalid(http: &Http, resource: &str, rule: &'static str) -> Error {
     let (connector, resource) = (http.connector().to_owned(), line(resource, 100));
     Error::InvalidResource { connector, resource, rule }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn branch_names_follow_the_rules_of_git() {
+        for name in ["main", "feature/SHOP-12", "v1.2", "ünïcode", "a@b", "lock"] {
+            assert!(is_branch(name), "{name}");
+        }
+        let long = "x".repeat(256);
+        for name in [
+            "",
+            "/a",
+            "a/",
+            "a//b",
+            "-a",
+            "a..b",
+            ".a",
+            "a/.b",
+            "a.",
+            "a.lock",
+            "a.lock/b",
+            "a b",
+            "a~1",
+            "a^",
+            "a:b",
+            "a?b",
+            "a*",
+            "a[b",
+            "a\\b",
+            "a\nb",
+            "a\u{7f}",
+            "@",
+            "a@{1}",
+            "HEAD",
+            "refs/heads/a",
+            &long,
+        ] {
+            assert!(!is_branch(name), "{name}");
+        }
+    }
 }

@@ -1,5 +1,7 @@
 //! The operations that all providers of a kind have in common: trackers, wikis and git hosts.
 
+mod pull_requests;
+
 use chrono::{DateTime, Utc};
 use futures::future::BoxFuture;
 use mc_domain::FileChange;
@@ -9,6 +11,12 @@ use serde_json::Value;
 use crate::confluence::PageBody;
 use crate::error::Error;
 use crate::event::{Comment, Issue};
+
+pub use pull_requests::{
+    Approval, CommitCheck, CredentialAccess, Merge, MergeMethod, MergeRequest, NewPullRequest,
+    NewStatus, PullRequest, PullRequestHost, PullRequestSide, RequiredCheck, RequiredChecks,
+    StatusState,
+};
 
 /// The position of a sync. Callers store it after each page, so that the next sync, or one after a
 /// crash, resumes there. Only the connector that returned it can read it.

@@ -41,6 +41,7 @@ pub(crate) static ADAPTER: Adapter = Adapter {
     }),
     wiki: None,
     git_host: None,
+    pull_request_host: None,
 };
 
 fn verify(request: &SignedRequest<'_>) -> Result<(), SignatureError> {

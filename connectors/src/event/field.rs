@@ -182,7 +182,7 @@ fn is_host(name: &str) -> bool {
     !name.is_empty() && !name.starts_with('-') && name.chars().all(is_part)
 }
 
-pub(super) fn is_object_id(id: &str) -> bool {
+pub(crate) fn is_object_id(id: &str) -> bool {
     matches!(id.len(), 40 | 64) && id.bytes().all(|digit| digit.is_ascii_hexdigit())
 }
 

@@ -84,6 +84,10 @@ impl Client {
         self.converted(self.octocrab().await.patch(route, Some(body)).await)
     }
 
+    pub(super) async fn put<R: FromResponse>(&self, route: &str, body: &Value) -> Result<R, Error> {
+        self.converted(self.octocrab().await.put(route, Some(body)).await)
+    }
+
     fn converted<R>(&self, result: octocrab::Result<R>) -> Result<R, Error> {
         result.map_err(|error| transport::convert_error(&self.http, error))
     }

@@ -50,13 +50,23 @@ impl RepositoryRefs {
     }
 
     async fn target(&self, name: &str) -> Result<Option<String>, Error> {
-        let route = format!("{}/git/ref/{}", self.route, encode_segment(name));
-        match self.client.get::<Ref>(&route, &()).await {
-            Ok(found) => Ok(object_id(found.object)),
-            // 409: the repository is empty.
-            Err(Error::NotFound { .. } | Error::Rejected { status: 409, .. }) => Ok(None),
-            Err(error) => Err(error),
-        }
+        target(&self.client, &self.route, name).await
+    }
+}
+
+/// Returns the object of a ref, such as `heads/main`, of the repository at `route`; `None` if there
+/// is no such ref, or no such repository.
+pub(super) async fn target(
+    client: &Client,
+    route: &str,
+    name: &str,
+) -> Result<Option<String>, Error> {
+    let route = format!("{route}/git/ref/{}", encode_segment(name));
+    match client.get::<Ref>(&route, &()).await {
+        Ok(found) => Ok(object_id(found.object)),
+        // 409: the repository is empty.
+        Err(Error::NotFound { .. } | Error::Rejected { status: 409, .. }) => Ok(None),
+        Err(error) => Err(error),
     }
 }
 

@@ -3,6 +3,8 @@
 mod ci;
 mod pull_requests;
 
+pub(super) use ci::{conclusion, status_conclusion};
+
 use std::borrow::Cow;
 
 use http::HeaderMap;

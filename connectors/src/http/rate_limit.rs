@@ -21,8 +21,9 @@ const SMALLEST_TIME: i64 = 1_000_000_000;
 const DEFAULT_DELAY: TimeDelta = TimeDelta::minutes(1);
 /// The longest delay that is accepted.
 const MAX_DELAY: TimeDelta = TimeDelta::hours(6);
-/// The text of a response to too many concurrent requests at GitHub, which may have no header.
-const SECONDARY: &[u8] = b"secondary rate limit";
+/// The texts of a response to too many concurrent requests or writes at GitHub, which may have no
+/// header. The second is that of older versions of Enterprise Server.
+const SECONDARY: [&[u8]; 2] = [b"secondary rate limit", b"abuse detection mechanism"];
 
 /// Until when no request is sent. Uses the monotonic clock.
 #[derive(Debug, Default)]
@@ -60,7 +61,7 @@ pub(super) fn retry_at(response: &Response, now: DateTime<Utc>) -> Option<DateTi
         StatusCode::FORBIDDEN => {
             response.header(REMAINING) == Some("0")
                 || response.header(RETRY_AFTER).is_some()
-                || response.body.windows(SECONDARY.len()).any(|words| words == SECONDARY)
+                || SECONDARY.iter().any(|text| contains(&response.body, text))
         }
         StatusCode::SERVICE_UNAVAILABLE => response.header(RETRY_AFTER).is_some(),
         _ => false,
@@ -68,6 +69,10 @@ pub(super) fn retry_at(response: &Response, now: DateTime<Utc>) -> Option<DateTi
     let delay =
         || retry_after(response, now).or_else(|| reset(response, now)).unwrap_or(DEFAULT_DELAY);
     is_limit.then(|| now + delay().clamp(TimeDelta::zero(), MAX_DELAY))
+}
+
+fn contains(body: &[u8], text: &[u8]) -> bool {
+    body.windows(text.len()).any(|words| words == text)
 }
 
 fn retry_after(response: &Response, now: DateTime<Utc>) -> Option<TimeDelta> {
@@ -143,6 +148,8 @@ mod tests {
         assert_eq!(delay_seconds(403, &exhausted, ""), Some(40));
         let secondary = r#"{"message": "You have exceeded a secondary rate limit."}"#;
         assert_eq!(delay_seconds(403, &[("x-ratelimit-remaining", "9")], secondary), Some(60));
+        let abuse = r#"{"message": "You have triggered an abuse detection mechanism."}"#;
+        assert_eq!(delay_seconds(403, &[], abuse), Some(60));
         assert_eq!(delay_seconds(403, &[("x-ratelimit-remaining", "9")], "{}"), None);
         assert_eq!(delay_seconds(500, &[("retry-after", "3")], ""), None);
     }

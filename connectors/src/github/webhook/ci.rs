@@ -106,11 +106,7 @@ pub(super) fn workflow_run(body: WorkflowRunBody) -> Result<Event, ParseError> {
 }
 
 pub(super) fn status(body: StatusBody) -> Result<Event, ParseError> {
-    let conclusion = match required_text(body.state, "state")?.as_str() {
-        "success" => CiConclusion::Success,
-        "failure" | "error" => CiConclusion::Failure,
-        _ => CiConclusion::Pending,
-    };
+    let conclusion = status_conclusion(&required_text(body.state, "state")?);
     let updated_at = field::optional_time(body.updated_at.or(body.created_at).as_deref());
     let run = CiRun {
         repository: required_text(body.repository.full_name, "repository.full_name")?,
@@ -154,7 +150,19 @@ fn event(
 }
 
 /// A run that waits for a person is pending.
-fn conclusion(status: Option<&str>, conclusion: Option<&str>) -> CiConclusion {
+/// Returns the conclusion of a commit status by its state.
+pub(in crate::github) fn status_conclusion(state: &str) -> CiConclusion {
+    match state {
+        "success" => CiConclusion::Success,
+        "failure" | "error" => CiConclusion::Failure,
+        _ => CiConclusion::Pending,
+    }
+}
+
+pub(in crate::github) fn conclusion(
+    status: Option<&str>,
+    conclusion: Option<&str>,
+) -> CiConclusion {
     if status.is_some_and(|status| status != "completed") {
         return CiConclusion::Pending;
     }
