@@ -8,6 +8,7 @@ mod github;
 mod gitlab;
 mod jira;
 mod paging;
+mod pull_requests;
 mod redmine;
 mod support;
 mod vendors;
