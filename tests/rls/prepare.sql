@@ -21,6 +21,10 @@ end $$;
 -- the other tables with private rows, which means visible to all members.
 alter table record_contributions alter column private_to drop default;
 
+-- The service may update some columns of patches only. Of these, the tool chooses one for which it
+-- invents no valid value.
+grant update on patches to memory_copilot_service;
+
 -- The tool's names of the roles: a client, a client without an identity, a role that passes all
 -- policies.
 alter role memory_copilot_service rename to authenticated;
@@ -49,7 +53,7 @@ end $$;
 -- that a row's user is the one of the transaction, so it tests the policies without this condition.
 create function pg_temp.prepared(condition text) returns text language sql as $$
     select regexp_replace(
-        regexp_replace(condition, '\(user_id = \( SELECT mc\.principal\(\) AS principal\)\)', 'true', 'g'),
+        regexp_replace(condition, '\((user_id|author_id) = \( SELECT mc\.principal\(\) AS principal\)\)', 'true', 'g'),
         '\( SELECT mc\.(\w+)\(\) AS \w+\)', 'current_setting(''memory_copilot.\1'', true)::uuid', 'g')
 $$;
 do $$
