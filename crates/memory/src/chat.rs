@@ -171,9 +171,20 @@ impl ProjectChat {
         request: &ChatRequest,
         read: impl FnOnce(&Value) -> Result<T, E>,
     ) -> Result<T, Error> {
-        let defect = match self.complete(role, request).await?.content {
+        Ok(self.complete_json_counted(role, request, read).await?.0)
+    }
+
+    /// Requests and reads a completion like [`Self::complete_json`], and returns its tokens as well.
+    pub async fn complete_json_counted<T, E: std::fmt::Display>(
+        &self,
+        role: ModelRole,
+        request: &ChatRequest,
+        read: impl FnOnce(&Value) -> Result<T, E>,
+    ) -> Result<(T, Usage), Error> {
+        let Completion { content, usage } = self.complete(role, request).await?;
+        let defect = match content {
             Content::Json(answer) => match read(&answer) {
-                Ok(answer) => return Ok(answer),
+                Ok(answer) => return Ok((answer, usage)),
                 Err(error) => format!("JSON that can't be used ({error})"),
             },
             Content::Text(_) => "text in place of JSON".to_owned(),

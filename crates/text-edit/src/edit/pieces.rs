@@ -53,6 +53,13 @@ pub(super) fn splices(
     Ok(joined.into_iter().map(|(range, new)| splice(text, range, &new, ending)).collect())
 }
 
+/// Returns the line ending of new lines in place of a range of the text: its own, or else the most
+/// frequent one of the file.
+pub(super) fn ending_at(view: &View<'_>, text: Range<usize>) -> LineEnding {
+    let own = LineEnding::first_in(&view.file().text()[text]);
+    own.unwrap_or_else(|| view.file().main_line_ending())
+}
+
 /// Returns the splice that replaces a range of the text by `new`, with the line ending. The line
 /// endings at its ends stay apart from those around it.
 pub(super) fn splice(text: &str, range: Range<usize>, new: &str, ending: LineEnding) -> Splice {

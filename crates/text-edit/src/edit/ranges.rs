@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::edit::{Edited, apply, pieces};
 use crate::error::EditError;
 use crate::file_text::Encoding;
-use crate::line::{LineEnding, with_lf};
+use crate::line::with_lf;
 use crate::view::View;
 
 /// A range of the shown text, and what replaces it.
@@ -36,9 +36,7 @@ pub fn replace_ranges(
     let mut splices = Vec::new();
     for edit in edits {
         let text = view.mapped().text_range(&edit.shown, false);
-        let replaced = &view.file().text()[text];
-        let ending =
-            LineEnding::first_in(replaced).unwrap_or_else(|| view.file().main_line_ending());
+        let ending = pieces::ending_at(view, text);
         let new = with_lf(&edit.new);
         splices.extend(pieces::splices(view, view.mapped(), edit.shown.clone(), &new, ending)?);
     }

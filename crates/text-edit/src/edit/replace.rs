@@ -9,7 +9,7 @@ use crate::edit::{Edited, apply, closest, pieces};
 use crate::error::EditError;
 use crate::file_text::Encoding;
 use crate::limits::MAX_FILE_BYTES;
-use crate::line::{LineEnding, with_lf};
+use crate::line::with_lf;
 use crate::mapped_text::MappedText;
 use crate::view::View;
 
@@ -47,8 +47,7 @@ pub fn str_replace(
         }
         .ok_or_else(|| EditError::NotFound { closest: closest::find(view, &old) })?,
     };
-    let replaced = &view.file().text()[found.text];
-    let ending = LineEnding::first_in(replaced).unwrap_or_else(|| view.file().main_line_ending());
+    let ending = pieces::ending_at(view, found.text);
     let splices = pieces::splices(view, mapped, found.shown, &new, ending)?;
     apply(view, &splices, max_bytes)
 }
