@@ -42,6 +42,12 @@ impl Notes {
     }
 }
 
+/// Returns whether an answer has the start of a patch, perhaps an indented or incomplete one.
+pub(crate) fn has_patch(answer: &str) -> bool {
+    let starts = || PATCH_STARTS.iter().chain(&["@@ "]);
+    answer.lines().any(|line| starts().any(|start| line.trim_start().starts_with(start)))
+}
+
 /// Returns the text of a line that is an item of a list.
 fn bullet(line: &str) -> Option<&str> {
     let line = line.trim_start();

@@ -1,5 +1,7 @@
 //! Checks a patch against a tree of files.
 
+use std::fmt;
+
 use mc_files::{FileError, Root};
 use mc_patch::{
     Failure, FilePatch, Grade, ParseError, Patch, PlannedFile, Reason, Refusal, Tolerance, parse,
@@ -65,6 +67,15 @@ pub enum Problem<'a, E = FileError> {
     Refused(Refusal),
     /// The patch does not fit, or the file can't be read.
     Conflict(&'a Failure<E>),
+}
+
+impl<E: fmt::Display> fmt::Display for Problem<'_, E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Refused(refusal) => f.write_str(refusal.message()),
+            Self::Conflict(failure) => failure.fmt(f),
+        }
+    }
 }
 
 impl<E> CheckedPatch<E> {

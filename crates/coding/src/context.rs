@@ -47,7 +47,7 @@ pub(crate) async fn with_tree<T: Send + 'static>(
 ) -> Result<T, Error> {
     let open = Arc::clone(open);
     run_blocking(move || {
-        let root = open.work_tree.root().map_err(mc_workspaces::ServiceError::from)?;
+        let root = open.work_tree.root()?;
         read(&MaskedTree { root: &root, sanitizer: &open.sanitizer, policy: &STRICT })
     })
     .await
@@ -115,7 +115,8 @@ pub(crate) async fn gather(
     Ok(Context { prompt: prompt.into_text(), bundle, warnings })
 }
 
-fn masked(text: &str) -> String {
+/// Returns a text as it may be stored and shown.
+pub(crate) fn masked(text: &str) -> String {
     mask(text).text.into_string()
 }
 

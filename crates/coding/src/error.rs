@@ -80,6 +80,12 @@ pub enum Error {
     Store(#[from] mc_store::Error),
 }
 
+impl From<mc_git::Error> for Error {
+    fn from(error: mc_git::Error) -> Self {
+        Self::Workspace(error.into())
+    }
+}
+
 fn listed(problems: &[String]) -> String {
     let mut listed = problems.iter().take(SHOWN_PROBLEMS).cloned().collect::<Vec<_>>().join("; ");
     if let more @ 1.. = problems.len().saturating_sub(SHOWN_PROBLEMS) {

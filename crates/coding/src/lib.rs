@@ -19,7 +19,6 @@ mod write;
 pub use check::{CheckError, CheckedPatch, Limits, Problem, check};
 pub use error::Error;
 pub use paths::{PathProblem, PathRules};
-pub use propose::operation;
 pub use risk::{Risk, RiskKind, risks};
 pub use service::{Coding, CodingContext};
 pub use settings::{CodingSettings, InvalidSettings};

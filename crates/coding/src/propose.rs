@@ -6,15 +6,14 @@ use mc_chat::{ChatRequest, Content, Message, ModelRole, Role, Usage};
 use mc_contract::operations::patch::{GeneratePatch, PatchAnnotations, PatchedFile};
 use mc_contract::text::{DiffText, ShortText, WorkspacePath};
 use mc_domain::{BundleId, PatchId, PatchState};
-use mc_patch::{FilePatch, Operation};
+use mc_patch::FilePatch;
 use mc_sanitizer::{Sanitized, mask};
 use mc_store::patches::{self, NewPatch, PatchFilter};
 use mc_workspaces::open::OpenWorkspace;
 use tokio_util::sync::CancellationToken;
 
-use crate::answer::Notes;
-use crate::check::Problem;
-use crate::context::{self, with_tree};
+use crate::answer::{Notes, has_patch};
+use crate::context::{self, masked, with_tree};
 use crate::prompt::{self, Prompt};
 use crate::service::{CodingContext, Stage};
 use crate::{CheckError, CodingSettings, Error, PathRules, ShownPatch, check_shown};
@@ -74,7 +73,7 @@ async fn of_client(
 ) -> Result<Proposal, Error> {
     stage.set("checking the patch");
     // As the files are shown. The client may have copied lines from elsewhere.
-    let text = mask(diff.as_str()).text.into_string();
+    let text = masked(diff.as_str());
     let checked = check(settings, open, paths, text).await?;
     Ok(Proposal {
         checked: checked.map_err(Error::DoesNotApply)?,
@@ -146,12 +145,6 @@ async fn of_model(
     }
 }
 
-/// Returns whether an answer has the start of a patch.
-fn has_patch(answer: &str) -> bool {
-    let starts = ["<<<<<", "--- ", "diff --git ", "@@ "];
-    answer.lines().any(|line| starts.iter().any(|start| line.trim_start().starts_with(start)))
-}
-
 /// Checks a patch against the workspace. The inner error has why files can't be changed.
 async fn check(
     settings: &CodingSettings,
@@ -180,15 +173,8 @@ async fn check(
 
 /// Returns why files of a patch can't be changed, each in one line.
 pub(crate) fn problems(patch: &ShownPatch) -> Vec<String> {
-    let problems = patch.checked.problems().map(|(file, problem)| {
-        let reason = match problem {
-            Problem::Refused(refusal) => refusal.message().to_owned(),
-            Problem::Conflict(mc_patch::Failure::Conflict(conflict)) => conflict.to_string(),
-            Problem::Conflict(mc_patch::Failure::Unreadable(error)) => error.to_string(),
-        };
-        mask(&format!("{} {reason}", file.path)).text.into_string()
-    });
-    problems.collect()
+    let problems = patch.checked.problems();
+    problems.map(|(file, problem)| masked(&format!("{} {problem}", file.path))).collect()
 }
 
 fn checked(patch: &ShownPatch) -> Result<Checked, Error> {
@@ -196,13 +182,12 @@ fn checked(patch: &ShownPatch) -> Result<Checked, Error> {
     if diff.as_str() != patch.diff {
         return Err(Error::Unmasked);
     }
-    let masked = |text: &str| mask(text).text.into_string();
     let file = |file: &FilePatch| {
         let (added, removed) = file.line_counts();
         PatchedFile {
             path: masked(&file.path),
             old_path: file.source.as_deref().map(masked),
-            operation: operation(file.operation).to_owned(),
+            operation: file.operation.as_str().to_owned(),
             changed_lines: added + removed,
         }
     };
@@ -213,17 +198,6 @@ fn checked(patch: &ShownPatch) -> Result<Checked, Error> {
         files: patch.checked.files.iter().map(|planned| file(&planned.patch)).collect(),
         risks: patch.checked.risks.iter().map(risk).collect(),
     })
-}
-
-/// Returns the name of an operation on the wire.
-pub fn operation(operation: Operation) -> &'static str {
-    match operation {
-        Operation::Modify => "modify",
-        Operation::Create => "create",
-        Operation::Delete => "delete",
-        Operation::Rename => "rename",
-        Operation::Copy => "copy",
-    }
 }
 
 async fn store(
@@ -242,7 +216,7 @@ async fn store(
     let annotations = PatchAnnotations { files: checked.files, risks, conflicts, warnings };
     let annotations = serde_json::to_value(&annotations).expect("annotations are JSON");
     let cancel = CancellationToken::new();
-    let commit = open.work_tree.head(&cancel).await.map_err(mc_workspaces::ServiceError::from)?;
+    let commit = open.work_tree.head(&cancel).await?;
     let new = NewPatch {
         project: ctx.project.project.id,
         workspace: open.workspace.id,
@@ -292,14 +266,12 @@ async fn conflicts(
         .flatten()
         .collect();
     let cancel = CancellationToken::new();
-    let status = open.work_tree.status(&paths, STATUS_BYTES, &cancel).await;
-    let status = status.map_err(mc_workspaces::ServiceError::from)?.bytes;
+    let status = open.work_tree.status(&paths, STATUS_BYTES, &cancel).await?.bytes;
     let status = String::from_utf8_lossy(&status);
     let is_change = |line: &&str| !line.starts_with("##") && line.len() > 3;
     let changed = status.lines().filter(is_change);
     let mut conflicts: Vec<String> = changed
-        .map(|line| format!("{} has changes that are not committed", &line[3..]))
-        .map(|conflict| mask(&conflict).text.into_string())
+        .map(|line| masked(&format!("{} has changes that are not committed", &line[3..])))
         .collect();
     let filter = PatchFilter {
         author: Some(ctx.principal.user),

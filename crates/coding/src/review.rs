@@ -3,7 +3,7 @@
 use std::sync::{Arc, LazyLock};
 
 use chrono::Utc;
-use mc_chat::{ChatRequest, Content, JsonAnswer, ModelRole, Usage};
+use mc_chat::{ChatRequest, JsonAnswer, ModelRole, Usage};
 use mc_contract::operations::patch::{Finding, PatchReview, PatchUsage, ReviewPatch};
 use mc_domain::{FindingKind, PatchState, ReviewFocus, ReviewStatus, Severity, code_path};
 use mc_indexer::syntax;
@@ -16,7 +16,7 @@ use mc_workspaces::open::OpenWorkspace;
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::context::with_tree;
+use crate::context::{masked, with_tree};
 use crate::propose::problems;
 use crate::service::{CodingContext, Stage};
 use crate::shown::FileProblem;
@@ -99,7 +99,7 @@ pub(crate) async fn review(
     let (asked, model, usage) = match ask(ctx, patch, request, &findings).await {
         Ok(answered) => answered,
         Err(error) => {
-            warnings.push(mask(&format!("no model reviewed it: {error}")).text.into_string());
+            warnings.push(masked(&format!("no model reviewed it: {error}")));
             (ModelReview::default(), String::new(), Usage::default())
         }
     };
@@ -182,7 +182,6 @@ fn next_steps(worst: Option<Severity>) -> Vec<String> {
 fn find(tree: &MaskedTree<'_>, patch: &StoredPatch, limits: Limits) -> Result<StaticReview, Error> {
     let mut findings = Vec::new();
     let mut add = |kind, severity, file: Option<&str>, message: String| {
-        let masked = |text: &str| mask(text).text.into_string();
         let (message, file) = (masked(&message), file.map(masked));
         findings.push(Finding { kind, severity, message, file });
     };
@@ -265,13 +264,9 @@ async fn ask(
     });
     let question = ChatRequest::new(mask(INSTRUCTIONS).text, mask(&data.to_string()).text);
     let question = question.greedy().with_json(Arc::clone(&ANSWER));
-    let completion = chat.complete(ModelRole::Coder, &question).await?;
-    let answer = match completion.content {
-        Content::Json(answer) => serde_json::from_value(answer).map_err(|error| error.to_string()),
-        Content::Text(_) => Err("text in place of JSON".to_owned()),
-    };
-    let answer = answer.map_err(|defect| mc_chat::Error::BadAnswer { model: name.clone(), defect });
-    Ok((answer?, name, completion.usage))
+    let read = |answer: &serde_json::Value| ModelReview::deserialize(answer);
+    let (answer, usage) = chat.complete_json_counted(ModelRole::Coder, &question, read).await?;
+    Ok((answer, name, usage))
 }
 
 #[cfg(test)]

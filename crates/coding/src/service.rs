@@ -75,6 +75,13 @@ struct Subject {
     stage: Stage,
 }
 
+impl Subject {
+    /// Returns whether a run is that of a user in a workspace.
+    fn is_of(user: UserId, workspace: WorkspaceId) -> impl Fn(&Self) -> bool {
+        move |run| run.user == user && run.workspace == workspace
+    }
+}
+
 /// The result of a run.
 #[derive(Debug, Clone)]
 enum Outcome {
@@ -176,8 +183,10 @@ impl Coding {
         id: PatchRunId,
         wait: WaitSeconds,
     ) -> Result<PatchRun, Error> {
-        let is_own = |run: &Subject| run.user == user && run.workspace == workspace;
-        let found = self.runs.wait(id.0, is_own, Duration::from_secs(wait.get())).await;
+        let found = self
+            .runs
+            .wait(id.0, Subject::is_of(user, workspace), Duration::from_secs(wait.get()))
+            .await;
         let now = found.ok_or(Error::UnknownRun(id))?;
         let (state, outcome) = match now.finished {
             None => (PatchRunState::Running, None),
@@ -209,8 +218,7 @@ impl Coding {
         workspace: WorkspaceId,
         id: PatchRunId,
     ) -> Result<PatchRun, Error> {
-        let is_own = |run: &Subject| run.user == user && run.workspace == workspace;
-        if !self.runs.cancel(id.0, is_own) {
+        if !self.runs.cancel(id.0, Subject::is_of(user, workspace)) {
             return Err(Error::UnknownRun(id));
         }
         self.run(user, workspace, id, WaitSeconds::default()).await

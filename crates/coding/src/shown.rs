@@ -67,10 +67,13 @@ pub fn check_shown(
     });
     let mut diff = Vec::new();
     let checked = planned.into_iter().map(|file| {
+        // Of the shown contents, before those of the files take their place.
         let rendered = |applied| render(&file.patch, file.before.as_deref(), applied);
         let shown = file.outcome.as_ref().map(rendered).unwrap_or_default();
         let file = Resolver { tree, paths, files: &files }.file(file);
-        diff.extend(file.outcome.as_ref().map(|_| shown).unwrap_or_default());
+        if file.outcome.is_ok() {
+            diff.extend(shown);
+        }
         file
     });
     let files = checked.collect();

@@ -1,6 +1,7 @@
 //! Applies a patch of several files.
 
 use std::collections::HashSet;
+use std::fmt;
 
 use crate::apply::{Applied, Tolerance, apply};
 use crate::conflict::{Conflict, Reason};
@@ -24,6 +25,15 @@ pub enum Failure<E> {
     Conflict(Conflict),
     /// A file can't be read.
     Unreadable(E),
+}
+
+impl<E: fmt::Display> fmt::Display for Failure<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Conflict(conflict) => conflict.fmt(f),
+            Self::Unreadable(error) => error.fmt(f),
+        }
+    }
 }
 
 /// Applies all files of a patch to the contents that `read` returns, `None` for a file that does

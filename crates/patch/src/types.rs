@@ -22,6 +22,19 @@ pub enum Operation {
     Copy,
 }
 
+impl Operation {
+    /// Returns the name on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Modify => "modify",
+            Self::Create => "create",
+            Self::Delete => "delete",
+            Self::Rename => "rename",
+            Self::Copy => "copy",
+        }
+    }
+}
+
 /// Why the change of a file is never applied, whatever its content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Refusal {

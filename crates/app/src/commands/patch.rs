@@ -1,7 +1,7 @@
 //! `memory-copilot patch`: patches of models, without a service.
 
 use anyhow::{Context as _, Result, bail};
-use mc_coding::{CheckedPatch, Limits, Problem, Risk, check, operation, write};
+use mc_coding::{CheckedPatch, Limits, Problem, Risk, check, write};
 use mc_files::{FileError, Root};
 use mc_patch::{Conflict, Failure, FilePatch, PlannedFile, Reason, Refusal};
 use serde_json::{Value, json};
@@ -71,7 +71,7 @@ fn file(file: &PlannedFile<FileError>) -> Value {
     let (added, removed) = patch.line_counts();
     let mut shown = json!({
         "path": patch.path,
-        "operation": operation(patch.operation),
+        "operation": patch.operation.as_str(),
         "addedLines": added,
         "removedLines": removed,
         "changedLines": added + removed,
@@ -100,7 +100,7 @@ fn conflict(file: &FilePatch, failure: &Failure<FileError>) -> Value {
     let mut shown = json!({
         "path": file.path,
         "reason": reason_name(reason),
-        "message": Conflict { hunk: *hunk, reason: reason.clone() }.to_string(),
+        "message": failure.to_string(),
     });
     if let Some(hunk) = hunk {
         shown["hunk"] = json!(hunk);
