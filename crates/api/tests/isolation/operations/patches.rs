@@ -3,11 +3,10 @@
 
 use serde_json::json;
 
+use super::Draw;
 use super::draw::refused;
-use super::workspaces::{Held, held, is_maintainer, of_workspace, opened, places};
-use super::{Draw, Target};
+use super::workspaces::{Held, held, listed, of_held, of_workspace, opened};
 use crate::attempt::Attempt;
-use crate::marks::Places;
 use crate::oracle::{Action, CODE, READ};
 use crate::world::patch;
 
@@ -51,19 +50,7 @@ fn of_patch<'a>(
     action: Action,
     request: impl Fn(&str) -> Attempt,
 ) -> (Attempt, Option<Held<'a>>) {
-    let held = held(d);
-    let id = held.map_or_else(|| d.id(), |held| held.patch.id);
-    let attempt = request(&id.to_string());
-    let Some(held) = held else { return (d.holding(attempt, action, None), None) };
-    let is_own = held.is_of(d.who);
-    let is_seen = is_own || is_maintainer(d, held.project);
-    let attempt = d.holding_if(is_seen, attempt, action, (held.project, held.patch));
-    if !attempt.is_allowed() {
-        return (attempt, None);
-    }
-    let shown = if is_own { Places::NONE } else { places(d.world, held.project) };
-    let shown = attempt.places | shown;
-    (attempt.places(shown), Some(held))
+    of_held(d, action, |held| held.patch, |_, _| false, request)
 }
 
 pub fn list(d: &mut Draw<'_>) -> Attempt {
@@ -85,17 +72,7 @@ pub fn list(d: &mut Draw<'_>) -> Attempt {
             "&state=discarded".to_owned(),
         ]));
     }
-    let attempt = d.in_project(Attempt::get(query), READ, target);
-    let (Target::Of(project), true) = (target, attempt.is_allowed()) else { return attempt };
-    if all && !is_maintainer(d, project) {
-        return refused(attempt, 403);
-    }
-    let who = d.who.id;
-    let is_listed = |n: usize| all || project.privates[n].owner == who;
-    let listed = (0..project.patches.len()).filter(|n| !is_filtered && is_listed(*n));
-    let shown = if all { places(d.world, project) } else { Places::NONE };
-    let shown = attempt.places | shown;
-    listed.fold(attempt.places(shown), |attempt, n| attempt.shows(&project.patches[n].mark))
+    listed(d, (Attempt::get(query), target), all, is_filtered, |project| &project.patches)
 }
 
 pub fn show(d: &mut Draw<'_>) -> Attempt {

@@ -49,24 +49,38 @@ pub fn is_maintainer(d: &Draw<'_>, project: &Project) -> bool {
     oracle::role(d.who, project) >= Some(Rank::Maintainer)
 }
 
-/// Returns a request about a workspace, which its owner and the maintainers of its project see.
+/// Returns a request about a workspace, which its owner and the maintainers of its project see. The
+/// role is checked first.
 pub(super) fn of_workspace<'a>(
     d: &mut Draw<'a>,
     action: Action,
     request: impl Fn(&str) -> Attempt,
 ) -> (Attempt, Option<Held<'a>>) {
+    let is_judged = |d: &Draw<'_>, project: &Project| oracle::role(d.who, project) < Some(action.0);
+    of_held(d, action, |held| held.workspace, is_judged, request)
+}
+
+/// Returns a request about a thing that its owner and the maintainers of its project see. For
+/// others there is none, unless they are judged by their role before.
+pub(super) fn of_held<'a>(
+    d: &mut Draw<'a>,
+    action: Action,
+    thing: fn(&Held<'a>) -> &'a Thing,
+    is_judged: impl Fn(&Draw<'_>, &Project) -> bool,
+    request: impl Fn(&str) -> Attempt,
+) -> (Attempt, Option<Held<'a>>) {
     let held = held(d);
-    let id = held.map_or_else(|| d.id(), |held| held.workspace.id);
+    let id = held.map_or_else(|| d.id(), |held| thing(&held).id);
     let attempt = request(&id.to_string());
     let Some(held) = held else { return (d.holding(attempt, action, None), None) };
-    let (project, is_seen) = (held.project, held.is_of(d.who) || is_maintainer(d, held.project));
-    // The role is checked first.
-    let is_judged = is_seen || oracle::role(d.who, project) < Some(action.0);
-    let attempt = d.holding_if(is_judged, attempt, action, (project, held.workspace));
+    let project = held.project;
+    let is_own = held.is_of(d.who);
+    let is_seen = is_own || is_maintainer(d, project) || is_judged(d, project);
+    let attempt = d.holding_if(is_seen, attempt, action, (project, thing(&held)));
     if !attempt.is_allowed() {
         return (attempt, None);
     }
-    let shown = if held.is_of(d.who) { Places::NONE } else { places(d.world, project) };
+    let shown = if is_own { Places::NONE } else { places(d.world, project) };
     let shown = attempt.places | shown;
     (attempt.places(shown), Some(held))
 }
@@ -99,17 +113,29 @@ pub fn list(d: &mut Draw<'_>) -> Attempt {
         let id = held(d).map_or_else(|| d.id(), |held| held.workspace.id);
         query.push_str(&format!("&cursor={id}"));
     }
-    let attempt = d.in_project(Attempt::get(query), READ, target);
+    listed(d, (Attempt::get(query), target), all, pages, |project| &project.workspaces)
+}
+
+/// A request for things of which each belongs to the owner of private data, or for `all` of them,
+/// which maintainers see. A filtered list may leave out any.
+pub(super) fn listed<'a>(
+    d: &mut Draw<'a>,
+    (attempt, target): (Attempt, Target<'a>),
+    all: bool,
+    is_filtered: bool,
+    things: fn(&Project) -> &Vec<Thing>,
+) -> Attempt {
+    let attempt = d.in_project(attempt, READ, target);
     let (Target::Of(project), true) = (target, attempt.is_allowed()) else { return attempt };
     if all && !is_maintainer(d, project) {
         return refused(attempt, 403);
     }
-    let who = d.who.id;
-    let is_listed = |n: usize| all || project.privates[n].owner == who;
-    let listed = (0..project.workspaces.len()).filter(|n| !pages && is_listed(*n));
+    let is_listed = |private: &Private| !is_filtered && (all || private.owner == d.who.id);
     let shown = if all { places(d.world, project) } else { Places::NONE };
     let shown = attempt.places | shown;
-    listed.fold(attempt.places(shown), |attempt, n| attempt.shows(&project.workspaces[n].mark))
+    let owned = project.privates.iter().zip(things(project));
+    let owned = owned.filter(|(private, _)| is_listed(private));
+    owned.fold(attempt.places(shown), |attempt, (_, thing)| attempt.shows(&thing.mark))
 }
 
 pub fn show(d: &mut Draw<'_>) -> Attempt {
