@@ -1,6 +1,7 @@
 //! MCP server: settings and a client of the Core. Between the calls of a session, it remembers the
 //! navigation of the last one.
 
+mod background;
 mod errors;
 mod following;
 mod lookups;

@@ -43,10 +43,7 @@ fn patch(patch: &Value, budget: usize) -> ModelText {
         ("conflicts", items(annotations, "conflicts")),
         ("warnings", items(annotations, "warnings")),
     ] {
-        if !lines.is_empty() {
-            data.section(title);
-        }
-        lines.iter().filter_map(Value::as_str).for_each(|line| data.text(line));
+        add_section(&mut data, title, lines);
     }
     let diff = string(patch, "diff");
     let shown = &diff[..tokens::fitting(diff, budget)];
@@ -57,6 +54,14 @@ fn patch(patch: &Value, budget: usize) -> ModelText {
         text.add("\nThe diff is longer: the structured content has all of it.");
     }
     text
+}
+
+/// Adds a section with texts, unless there are none.
+fn add_section(data: &mut Data, title: &'static str, texts: &[Value]) {
+    if !texts.is_empty() {
+        data.section(title);
+    }
+    texts.iter().filter_map(Value::as_str).for_each(|text| data.text(text));
 }
 
 /// Renders a review, or how far it is.
@@ -82,10 +87,7 @@ pub fn patch_review(review: &Value) -> ModelText {
         ("next steps", items(review, "nextSteps")),
         ("warnings", items(review, "warnings")),
     ] {
-        if !lines.is_empty() {
-            data.section(title);
-        }
-        lines.iter().filter_map(Value::as_str).for_each(|line| data.text(line));
+        add_section(&mut data, title, lines);
     }
     text.add("\nreview").add_cautioned(data);
     text

@@ -5,15 +5,12 @@
 //! call, so the handle may be left out, and the list of tools follows the phase.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
-use http::Method;
-use mc_contract::number::WaitSeconds;
-use mc_domain::{Classified as _, CommandState, ErrorKind, NavigationPhase};
+use mc_domain::{Classified as _, ErrorKind, NavigationPhase};
 use rmcp::model::{CallToolResult, JsonObject};
 use serde_json::{Value, json};
-use tokio::time::Instant;
 
+use super::background::{Followed, Work, cancel_call, follow, follow_call, step};
 use super::errors::CallError;
 use super::lookups::CoreCaller;
 use crate::core::{CoreCall, CoreError};
@@ -24,9 +21,6 @@ use crate::tools::{FieldError, Tool};
 const COMMANDS: &str = "commands";
 /// Field of an error about the handle.
 const HANDLE: &str = "handle";
-/// Seconds that one request waits for the end of a command. Between them, progress is reported, and
-/// a cancelled call ends its command. After them, a command may become a task.
-const STEP_SECONDS: u64 = 2;
 
 /// The navigation of a session.
 #[derive(Debug, Default)]
@@ -192,43 +186,38 @@ async fn run_command(
     path: &str,
     request: &Request,
 ) -> Result<Value, CoreError> {
-    let cancel = |command: &str| CoreCall {
-        method: Method::DELETE,
-        ..CoreCall::get(format!("{path}/{command}"), vec![])
-    };
-    let step = || vec![("wait_seconds", STEP_SECONDS.to_string())];
-    let follow = |command: &str| CoreCall::get(format!("{path}/{command}"), step());
-    let is_started_here = request.body.is_some();
+    let path_of = |command: &str| format!("{path}/{command}");
     let command = request.command.as_deref().unwrap_or_default();
     let first = match &request.body {
-        None if request.is_cancelled => return caller.send(cancel(command)).await,
-        None => follow(command),
+        None if request.is_cancelled => {
+            return caller.send(cancel_call(path_of(command))).await;
+        }
+        None => follow_call(path_of(command)),
         Some(body) => {
             let start = CoreCall::post(path.to_owned(), Value::Object(body.clone()));
             CoreCall { query: step(), ..start }
         }
     };
-    let end = (!may_be_task && !watch.is_followed)
-        .then(|| Instant::now() + Duration::from_secs(WaitSeconds::default().get()));
-    let mut response = caller.send(first).await?;
-    while response["state"] == CommandState::Running.as_str() {
-        let Some(command) = response["command_id"].as_str() else { break };
-        if watch.cancel.is_cancelled() {
-            return if is_started_here { caller.send(cancel(command)).await } else { Ok(response) };
-        }
-        if may_be_task || end.is_some_and(|end| Instant::now() >= end) {
-            break;
-        }
-        let bytes = |field: &str| response[field].as_u64().unwrap_or_default();
-        let (stdout, stderr) = (bytes("stdout_bytes"), bytes("stderr_bytes"));
-        watch.report(format!("{stdout} bytes of output, {stderr} bytes of errors"));
-        response = match caller.send(follow(command)).await {
-            // The command goes on, and its id is known.
-            Err(error) if error.kind() == ErrorKind::Unavailable => break,
-            followed => followed?,
-        };
+    let work = Work {
+        id: "command_id",
+        first,
+        is_started_here: request.body.is_some(),
+        may_be_task,
+        path: &path_of,
+        progress: output_so_far,
+    };
+    match follow(caller, watch, work).await? {
+        // The command goes on, and its id is known.
+        Followed { error: Some(error), .. } if error.kind() != ErrorKind::Unavailable => Err(error),
+        Followed { response, .. } => Ok(response),
     }
-    Ok(response)
+}
+
+/// Returns how much a command has written.
+fn output_so_far(command: &Value) -> String {
+    let bytes = |field: &str| command[field].as_u64().unwrap_or_default();
+    let (stdout, stderr) = (bytes("stdout_bytes"), bytes("stderr_bytes"));
+    format!("{stdout} bytes of output, {stderr} bytes of errors")
 }
 
 /// Returns the handle of a call: its own, or that of a navigation in its workspace, or that of the

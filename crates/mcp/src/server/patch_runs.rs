@@ -1,21 +1,15 @@
 //! Execution of tools that work on a patch in the background of a node.
 
-use http::Method;
-use mc_contract::number::WaitSeconds;
-use mc_domain::PatchRunState;
 use rmcp::model::{CallToolResult, JsonObject};
 use serde_json::{Value, json};
-use tokio::time::{Duration, Instant};
 
+use super::background::{Work, cancel_call, follow, follow_call, step};
 use super::errors::CallError;
 use super::lookups::CoreCaller;
 use crate::core::CoreCall;
 use crate::progress::Watch;
 use crate::tools::{FieldError, Tool};
 
-/// Seconds that one request waits. Between them, progress is reported, and a cancelled call cancels
-/// its run.
-const STEP_SECONDS: u64 = 2;
 /// Placeholder of a path for the id of a patch.
 const PATCH: &str = "{patchId}";
 /// Longest description of what a run does, in characters.
@@ -32,14 +26,10 @@ pub(super) async fn work(
 ) -> Result<CallToolResult, CallError> {
     let text = |name: &str| arguments.get(name).and_then(Value::as_str);
     let workspace = text("workspaceId").unwrap_or_default();
-    let step = || vec![("wait_seconds", STEP_SECONDS.to_string())];
-    let of_run = |run: &str| format!("/workspaces/{workspace}/patch-runs/{run}");
-    let follow = |run: &str| CoreCall::get(of_run(run), step());
-    let cancel =
-        |run: &str| CoreCall { method: Method::DELETE, ..CoreCall::get(of_run(run), Vec::new()) };
+    let path_of = |run: &str| format!("/workspaces/{workspace}/patch-runs/{run}");
     let first = match text("runId") {
-        Some(run) if arguments.get("cancel") == Some(&json!(true)) => cancel(run),
-        Some(run) => follow(run),
+        Some(run) if arguments.get("cancel") == Some(&json!(true)) => cancel_call(path_of(run)),
+        Some(run) => follow_call(path_of(run)),
         None => {
             let request = Value::Object(tool.request(arguments)?);
             let id = text("patchId");
@@ -52,25 +42,22 @@ pub(super) async fn work(
             CoreCall { query: step(), ..start }
         }
     };
-    let is_started_here = text("runId").is_none();
-    let end = (!watch.is_followed)
-        .then(|| Instant::now() + Duration::from_secs(WaitSeconds::default().get()));
-    let mut response = caller.send(first).await.map_err(|error| tool.explain(error))?;
-    while response["state"] == PatchRunState::Running.as_str() {
-        let Some(run) = response["runId"].as_str().map(str::to_owned) else { break };
-        if watch.cancel.is_cancelled() {
-            if is_started_here {
-                caller.send(cancel(&run)).await?;
-            }
-            return Err(CallError::Cancelled);
-        }
-        if end.is_some_and(|end| Instant::now() >= end) {
-            break;
-        }
-        watch.report(stage(&response));
-        response = caller.send(follow(&run)).await?;
+    let work = Work {
+        id: "runId",
+        first,
+        is_started_here: text("runId").is_none(),
+        may_be_task: false,
+        path: &path_of,
+        progress: stage,
+    };
+    let followed = follow(caller, watch, work).await.map_err(|error| tool.explain(error))?;
+    if followed.is_cancelled {
+        return Err(CallError::Cancelled);
     }
-    Ok(tool.result(arguments, flat(response))?)
+    match followed.error {
+        Some(error) => Err(error.into()),
+        None => Ok(tool.result(arguments, flat(followed.response))?),
+    }
 }
 
 /// Returns what the run does, in plain words.

@@ -5,7 +5,7 @@ use rmcp::model::{CallToolResult, JsonObject};
 use serde_json::Value;
 
 use super::own::OfCommand;
-use super::responses::{complete, object};
+use super::responses::tool_response;
 use super::spec::{Argument, Definition, Effect, Handles, Route, Spec};
 use crate::core::CoreError;
 use crate::render;
@@ -41,7 +41,6 @@ impl Definition for Bash {
     type Response = ToolResponse;
 
     fn result(_arguments: &JsonObject, response: Value) -> Result<CallToolResult, CoreError> {
-        let response = object(response)?;
-        Ok(complete(vec![render::command(&response)], response))
+        tool_response(response, render::command)
     }
 }

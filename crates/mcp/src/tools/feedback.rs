@@ -6,7 +6,7 @@ use rmcp::model::{CallToolResult, JsonObject};
 use serde_json::Value;
 
 use super::own::Nothing;
-use super::responses::{complete, object};
+use super::responses::tool_response;
 use super::spec::{Argument, Definition, Effect, Handles, Route, Spec};
 use crate::core::CoreError;
 use crate::render;
@@ -38,7 +38,6 @@ impl Definition for Feedback {
     type Response = FeedbackResponse;
 
     fn result(_arguments: &JsonObject, response: Value) -> Result<CallToolResult, CoreError> {
-        let response = object(response)?;
-        Ok(complete(vec![render::recorded(&response)], response))
+        tool_response(response, render::recorded)
     }
 }

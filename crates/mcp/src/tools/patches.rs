@@ -14,7 +14,7 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::own::{Nothing, OfPatchRun};
-use super::responses::{budget_or, complete, object};
+use super::responses::{budget_or, tool_response};
 use super::spec::{Argument, Definition, Effect, Handles, Route, Spec};
 use crate::core::CoreError;
 use crate::render;
@@ -63,9 +63,8 @@ impl Definition for GeneratePatchTool {
     type Response = Patch;
 
     fn result(arguments: &JsonObject, response: Value) -> Result<CallToolResult, CoreError> {
-        let response = object(response)?;
-        let text = render::patch_run(&response, budget_or(BUDGET, arguments));
-        Ok(complete(vec![text], response))
+        let budget = budget_or(BUDGET, arguments);
+        tool_response(response, |response| render::patch_run(response, budget))
     }
 }
 
@@ -99,8 +98,7 @@ impl Definition for ReviewPatchTool {
     type Response = PatchReview;
 
     fn result(_arguments: &JsonObject, response: Value) -> Result<CallToolResult, CoreError> {
-        let response = object(response)?;
-        Ok(complete(vec![render::patch_review(&response)], response))
+        tool_response(response, render::patch_review)
     }
 }
 
@@ -146,8 +144,7 @@ impl Definition for ListPatches {
     type Response = Page<PatchListItem>;
 
     fn result(_arguments: &JsonObject, response: Value) -> Result<CallToolResult, CoreError> {
-        let response = object(response)?;
-        Ok(complete(vec![render::patches(&response)], response))
+        tool_response(response, render::patches)
     }
 }
 
@@ -183,7 +180,6 @@ impl Definition for DiscardPatch {
     type Response = Patch;
 
     fn result(_arguments: &JsonObject, response: Value) -> Result<CallToolResult, CoreError> {
-        let response = object(response)?;
-        Ok(complete(vec![render::patch_state(&response)], response))
+        tool_response(response, render::patch_state)
     }
 }

@@ -10,7 +10,7 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::own::OfRun;
-use super::responses::{complete, object};
+use super::responses::tool_response;
 use super::spec::{Argument, Definition, Effect, Handles, Route, Spec};
 use crate::core::CoreError;
 use crate::render;
@@ -67,7 +67,6 @@ impl Definition for RagIndexStatus {
     type Response = IngestRun;
 
     fn result(_arguments: &JsonObject, response: Value) -> Result<CallToolResult, CoreError> {
-        let run = object(response)?;
-        Ok(complete(vec![render::index_run(&run)], run))
+        tool_response(response, render::index_run)
     }
 }

@@ -10,7 +10,7 @@ use rmcp::model::{CallToolResult, JsonObject};
 use serde_json::Value;
 
 use super::own::{Nothing, OfResults};
-use super::responses::{budget_or, complete, object};
+use super::responses::{budget_or, tool_response};
 use super::spec::{Argument, Definition, Effect, Handles, Route, Spec};
 use crate::core::CoreError;
 use crate::render;
@@ -111,9 +111,8 @@ const fn spec(
 }
 
 fn rendered(arguments: &JsonObject, response: Value) -> Result<CallToolResult, CoreError> {
-    let response = object(response)?;
-    let text = render::matches(&response, budget_or(BUDGET, arguments));
-    Ok(complete(vec![text], response))
+    let budget = budget_or(BUDGET, arguments);
+    tool_response(response, |response| render::matches(response, budget))
 }
 
 /// The tool `repo_rag_search`.

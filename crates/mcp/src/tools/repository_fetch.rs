@@ -6,7 +6,7 @@ use rmcp::model::{CallToolResult, JsonObject};
 use serde_json::Value;
 
 use super::own::Nothing;
-use super::responses::{complete, object};
+use super::responses::tool_response;
 use super::spec::{Argument, Definition, Effect, Handles, Route, Spec};
 use crate::core::CoreError;
 use crate::render;
@@ -42,7 +42,6 @@ impl Definition for RepositoryFetch {
     type Response = Workspace;
 
     fn result(_arguments: &JsonObject, response: Value) -> Result<CallToolResult, CoreError> {
-        let workspace = object(response)?;
-        Ok(complete(vec![render::workspace(&workspace)], workspace))
+        tool_response(response, render::workspace)
     }
 }

@@ -48,10 +48,10 @@ pub(super) fn object(response: Value) -> Result<Value, CoreError> {
     }
 }
 
-/// Creates the result of a tool of workspaces, all of whose response the model gets.
+/// Creates the result of a tool, all of whose response the model gets.
 pub(super) fn tool_response(
     response: Value,
-    text: fn(&Value) -> ModelText,
+    text: impl FnOnce(&Value) -> ModelText,
 ) -> Result<CallToolResult, CoreError> {
     let response = object(response)?;
     Ok(complete(vec![text(&response)], response))

@@ -12,7 +12,7 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::own::Nothing;
-use super::responses::{complete, object};
+use super::responses::tool_response;
 use super::spec::{Argument, Definition, Effect, Handles, Route, Spec};
 use crate::core::CoreError;
 use crate::render;
@@ -59,7 +59,6 @@ impl Definition for WorkspaceInspector {
     type Response = WorkspaceInspection;
 
     fn result(_arguments: &JsonObject, response: Value) -> Result<CallToolResult, CoreError> {
-        let inspection = object(response)?;
-        Ok(complete(vec![render::inspection(&inspection)], inspection))
+        tool_response(response, render::inspection)
     }
 }

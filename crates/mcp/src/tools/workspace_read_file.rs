@@ -12,7 +12,7 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::own::Nothing;
-use super::responses::{complete, object};
+use super::responses::tool_response;
 use super::spec::{Argument, Definition, Effect, Handles, Route, Spec};
 use crate::core::CoreError;
 use crate::render;
@@ -60,7 +60,6 @@ impl Definition for WorkspaceReadFile {
     type Response = WorkspaceFile;
 
     fn result(_arguments: &JsonObject, response: Value) -> Result<CallToolResult, CoreError> {
-        let file = object(response)?;
-        Ok(complete(vec![render::workspace_file(&file)], file))
+        tool_response(response, render::workspace_file)
     }
 }
