@@ -17,13 +17,20 @@ pub struct Limits {
     pub max_diff_bytes: usize,
     /// Maximum number of its files.
     pub max_files: usize,
+    /// Maximum number of its hunks. Each is searched in its file.
+    pub max_hunks: usize,
     /// Maximum size of a file that it changes, in bytes.
     pub max_file_bytes: u64,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { max_diff_bytes: 256 * 1024, max_files: 25, max_file_bytes: 2 << 20 }
+        Self {
+            max_diff_bytes: 256 * 1024,
+            max_files: 25,
+            max_hunks: 2_000,
+            max_file_bytes: 2 << 20,
+        }
     }
 }
 
@@ -46,6 +53,16 @@ pub enum CheckError {
     TooManyFiles {
         /// Number of files.
         files: usize,
+        /// The limit.
+        max: usize,
+    },
+    /// The patch changes too many places.
+    #[error(
+        "the patch changes {hunks} places, more than the limit of {max}; split it into several"
+    )]
+    TooManyHunks {
+        /// Number of places.
+        hunks: usize,
         /// The limit.
         max: usize,
     },
@@ -137,6 +154,10 @@ pub(crate) fn parsed(text: &[u8], limits: Limits) -> Result<Patch, CheckError> {
     if patch.files.len() > limits.max_files {
         let (files, max) = (patch.files.len(), limits.max_files);
         return Err(CheckError::TooManyFiles { files, max });
+    }
+    let hunks = patch.files.iter().map(|file| file.hunks.len()).sum();
+    if hunks > limits.max_hunks {
+        return Err(CheckError::TooManyHunks { hunks, max: limits.max_hunks });
     }
     Ok(patch)
 }

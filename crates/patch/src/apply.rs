@@ -8,6 +8,9 @@ use crate::place::{Grade, Match, Placed, Target, find, find_exactly};
 use crate::types::{FilePatch, Hunk, LineKind, Operation};
 use crate::whitespace::{Adjustment, Level};
 
+/// Number of hunks without a place after which the others are not searched.
+const FAILURES_MAX: usize = 10;
+
 /// What a hunk may differ in from the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tolerance {
@@ -93,7 +96,21 @@ fn matches(
         Tolerance::Exact => find_exactly(target, hunk).ok_or(Reason::NotFound(None)),
         Tolerance::Tolerant => find(target, hunk, drift),
     };
-    let mut matches: Vec<_> = hunks.iter().map(|hunk| find(hunk, None)).collect();
+    let mut matches = Vec::with_capacity(hunks.len());
+    let mut failures = Vec::new();
+    for (index, hunk) in hunks.iter().enumerate() {
+        let found = find(hunk, None);
+        // The hunks around an ambiguous one may decide.
+        if let Err(reason) = &found
+            && !matches!(reason, Reason::Ambiguous(_))
+        {
+            failures.push(Conflict { hunk: Some(index + 1), reason: reason.clone() });
+        }
+        if failures.len() == FAILURES_MAX {
+            return Err(failures.swap_remove(0));
+        }
+        matches.push(found);
+    }
     for index in 0..hunks.len() {
         let is_open = match &matches[index] {
             Ok(found) => !found.is_only && found.grade != Grade::Context,

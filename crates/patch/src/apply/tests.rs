@@ -108,6 +108,14 @@ fn conflicts_say_what_differs() {
 }
 
 #[test]
+fn first_of_many_hunks_without_a_place_is_named() {
+    let known = "@@ -1 +1 @@\n-fn first() {\n+fn one() {\n";
+    let unknown: String = (0..50).map(|n| format!("@@ -{n} +{n} @@\n-none {n}\n+x\n")).collect();
+    let conflict = patched(&of(&format!("{known}{unknown}")), FILE).expect_err("no place");
+    assert_eq!(conflict.hunk, Some(2), "{conflict}");
+}
+
+#[test]
 fn files_are_created_deleted_and_renamed() {
     let created = parse(b"--- /dev/null\n+++ b/x\n@@ -0,0 +1,2 @@\n+a\n+b\n").expect("a diff");
     let file = &created.files[0];
