@@ -36,29 +36,47 @@ pub enum WriteError {
 }
 
 /// Applies a patch to the tree that it was checked against: all of its files, or none. A file that
-/// was changed meanwhile is not overwritten.
+/// was changed meanwhile is not overwritten. Like git, deletes directories that become empty.
 pub fn write<E>(root: &Root, checked: &CheckedPatch<E>) -> Result<(), WriteError> {
     if !checked.applies() {
         return Err(WriteError::DoesNotApply);
     }
     let mut done: Vec<Step> = Vec::new();
     for step in steps(root, checked) {
-        let result = step.and_then(|step| step.run(root).map(|()| step));
-        match result {
+        match step.and_then(|step| step.run(root)) {
             Ok(step) => done.push(step),
             Err(StepError { path, cause }) => return Err(restored(root, done, path, cause)),
         }
     }
+    let removed = done.iter().filter(|step| step.after.is_none());
+    removed.for_each(|step| remove_empty(root, parents(&step.path)));
     Ok(())
+}
+
+/// Deletes directories, the deepest first, until one has files or can't be deleted.
+fn remove_empty<'a>(root: &Root, directories: impl Iterator<Item = &'a str>) {
+    for directory in directories {
+        if root.remove_empty_directory(directory).is_err() {
+            return;
+        }
+    }
+}
+
+/// Returns the directories around a path, the deepest first.
+fn parents(path: &str) -> impl Iterator<Item = &str> {
+    path.rmatch_indices('/').map(|(end, _)| &path[..end])
 }
 
 /// Undoes the steps, last first, and returns the error for the one that failed.
 fn restored(root: &Root, done: Vec<Step>, path: String, cause: FileError) -> WriteError {
     for step in done.into_iter().rev() {
-        let left = step.path.clone();
-        if step.undone().run(root).is_err() {
+        let (left, created) = (step.path.clone(), step.created_directories);
+        let undone = Step { before: step.after, after: step.before, ..step };
+        if undone.run(root).is_err() {
             return WriteError::Incomplete { path, cause, left };
         }
+        let directories = parents(&left).take(created);
+        remove_empty(root, directories);
     }
     WriteError::Failed { path, cause }
 }
@@ -73,6 +91,8 @@ struct Step {
     after: Option<Vec<u8>>,
     /// Permission bits of a file that is created.
     permissions: u32,
+    /// Number of directories that were created for it.
+    created_directories: usize,
 }
 
 struct StepError {
@@ -81,23 +101,31 @@ struct StepError {
 }
 
 impl Step {
-    fn run(&self, root: &Root) -> Result<(), StepError> {
+    fn run(self, root: &Root) -> Result<Self, StepError> {
         let path = self.path.as_str();
-        let failed = |cause| StepError { path: path.to_owned(), cause };
         let result = match (&self.before, &self.after) {
-            (Some(before), Some(after)) => root.replace_content(path, before, after),
-            (Some(before), None) => self.remove(root, before),
+            (Some(before), Some(after)) => root.replace_content(path, before, after).map(|()| 0),
+            (Some(before), None) => self.remove(root, before).map(|()| 0),
             (None, Some(after)) => self.create(root, after),
-            (None, None) => Ok(()),
+            (None, None) => Ok(0),
         };
-        result.map_err(failed)
+        match result {
+            Ok(created_directories) => Ok(Self { created_directories, ..self }),
+            Err(cause) => Err(StepError { path: self.path, cause }),
+        }
     }
 
-    fn create(&self, root: &Root, content: &[u8]) -> Result<(), FileError> {
-        if let Some((directory, _)) = self.path.rsplit_once('/') {
+    /// Creates the file, and returns the number of directories that were created for it.
+    fn create(&self, root: &Root, content: &[u8]) -> Result<usize, FileError> {
+        let missing = parents(&self.path).take_while(|path| root.metadata(path).is_err()).count();
+        if let Some(directory) = parents(&self.path).next() {
             root.create_directories(directory)?;
         }
-        root.create(&self.path, content, self.permissions)
+        let created = root.create(&self.path, content, self.permissions);
+        if created.is_err() {
+            remove_empty(root, parents(&self.path).take(missing));
+        }
+        created.map(|()| missing)
     }
 
     fn remove(&self, root: &Root, before: &[u8]) -> Result<(), FileError> {
@@ -105,10 +133,6 @@ impl Step {
             return Err(FileError::Changed);
         }
         root.remove(&self.path)
-    }
-
-    fn undone(self) -> Self {
-        Self { before: self.after, after: self.before, ..self }
     }
 }
 
@@ -133,7 +157,7 @@ fn steps<'a, E>(
 
 fn step<E>(file: &PlannedFile<E>, before: Option<Vec<u8>>, permissions: u32) -> Step {
     let after = file.outcome.as_ref().ok().and_then(|applied| applied.content.clone());
-    Step { path: file.patch.path.clone(), before, after, permissions }
+    Step { path: file.patch.path.clone(), before, after, permissions, created_directories: 0 }
 }
 
 /// Returns the deletion of the old path.
@@ -143,7 +167,8 @@ fn removal<E>(root: &Root, file: &PlannedFile<E>) -> Option<Result<Step, StepErr
         Ok(found) => found.permissions & 0o777,
         Err(cause) => return Some(Err(StepError { path, cause })),
     };
-    Some(Ok(Step { path, before: file.before.clone(), after: None, permissions }))
+    let (before, after) = (file.before.clone(), None);
+    Some(Ok(Step { path, before, after, permissions, created_directories: 0 }))
 }
 
 /// Returns the permission bits of a new file: those of the file that it is made from.

@@ -99,6 +99,22 @@ fn files_that_were_written_are_restored_if_a_later_one_fails() {
 }
 
 #[test]
+fn no_directory_is_left_behind() {
+    let tree = Tree::of(&[("dir/deep/gone", "old\n"), ("dir/kept", "old\n")]);
+    let create = |path: &str| CREATE.replace("dir/new", path);
+    let checked = tree.check(&[create("dir/a/b/new"), create("other")].concat());
+    // Somebody creates the last one after the check.
+    fs::write(tree.path().join("other"), "meanwhile\n").expect("a file");
+    let error = write(&tree.root(), &checked).expect_err("it exists").to_string();
+    assert!(error.ends_with("no file was changed"), "{error}");
+    assert!(!tree.path().join("dir/a").exists() && tree.path().join("dir/deep").exists());
+    let checked = tree.check(&DELETE.replace("gone", "dir/deep/gone"));
+    write(&tree.root(), &checked).expect("written");
+    assert!(!tree.path().join("dir/deep").exists(), "git keeps no empty directory");
+    assert_eq!(tree.read("dir/kept").as_deref(), Some("old\n"));
+}
+
+#[test]
 fn nothing_outside_is_read_or_written() {
     let outside = tempfile::tempdir().expect("a directory");
     fs::write(outside.path().join("secret"), "old\n").expect("a file");
@@ -126,6 +142,10 @@ fn limits_are_named() {
     let large = "x".repeat(256 * 1024 + 1);
     let error = check(&tree.root(), large.as_bytes(), Limits::default()).expect_err("too large");
     assert!(matches!(error, CheckError::TooLarge { .. }), "{error}");
+    let hunks: String = (1..=2_001).map(|n| format!("@@ -{n} +{n} @@\n-old\n+new\n")).collect();
+    let places = format!("--- a/f\n+++ b/f\n{hunks}");
+    let error = check(&tree.root(), places.as_bytes(), Limits::default()).expect_err("too many");
+    assert!(matches!(error, CheckError::TooManyHunks { hunks: 2_001, max: 2_000 }), "{error}");
     let error = check(&tree.root(), b"", Limits::default()).expect_err("empty");
     assert!(error.to_string().contains("there is no diff"), "{error}");
 }

@@ -76,13 +76,22 @@ impl Root {
         Ok(())
     }
 
+    /// Deletes the directory at the path, which must be empty.
+    pub fn remove_empty_directory(&self, path: &str) -> Result<(), FileError> {
+        self.unlink(path, AtFlags::REMOVEDIR)
+    }
+
     /// Deletes the file or link at the path.
     pub fn remove(&self, path: &str) -> Result<(), FileError> {
+        self.unlink(path, AtFlags::empty())
+    }
+
+    fn unlink(&self, path: &str, flags: AtFlags) -> Result<(), FileError> {
         let _access = self.access()?;
         let parts = parts(path)?;
         let (name, parents) = parts.split_last().ok_or(FileError::Directory)?;
         let parent = self.walk(parents)?;
-        Ok(unlinkat(self.or_root(parent.as_ref()), *name, AtFlags::empty())?)
+        Ok(unlinkat(self.or_root(parent.as_ref()), *name, flags)?)
     }
 
     /// Writes a file under a temporary name, and gives it its name in one step: with `before`, only
