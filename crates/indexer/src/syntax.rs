@@ -53,8 +53,11 @@ pub(crate) fn parse(Code { language, text }: Code<'_>) -> Option<SyntaxErrors> {
             let line = node.start_position().row + 1;
             found.first_line = if found.count == 0 { line } else { found.first_line.min(line) };
             found.count += 1;
+            if found.count == COUNTED {
+                return Some(found);
+            }
         }
-        let enters = !is_error && node.has_error() && found.count < COUNTED;
+        let enters = !is_error && node.has_error();
         let has_more = enters && cursor.goto_first_child() || goto_next(&mut cursor);
         if !has_more {
             return Some(found);
