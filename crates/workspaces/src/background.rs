@@ -134,16 +134,17 @@ impl<S: Clone, T: Clone + Send + Sync + 'static> Background<S, T> {
         })
     }
 
-    /// Cancels the work about what is meant. Returns whether there is such work.
+    /// Cancels the work about what is meant; what has ended stays as it is. Returns whether there
+    /// is such work.
     pub fn cancel(&self, id: Uuid, is_meant: impl Fn(&S) -> bool) -> bool {
-        self.find(id, &is_meant, |entry| entry.cancel.cancel()).is_some()
+        self.find(id, &is_meant, |entry| entry.cancel()).is_some()
     }
 
     /// Cancels all work about what is meant.
     pub fn cancel_where(&self, is_meant: impl Fn(&S) -> bool) {
         let all = self.all();
         let meant = all.values().filter(|entry| is_meant(&entry.subject));
-        meant.for_each(|entry| entry.cancel.cancel());
+        meant.for_each(Entry::cancel);
     }
 
     fn find<R>(
@@ -162,6 +163,13 @@ impl<S: Clone, T: Clone + Send + Sync + 'static> Background<S, T> {
 }
 
 impl<S, T> Entry<S, T> {
+    /// Cancels the work, unless it has ended: its result tells how.
+    fn cancel(&self) {
+        if self.result.borrow().is_none() {
+            self.cancel.cancel();
+        }
+    }
+
     /// Notes when the work was found to have ended. The task that ran it has no sender left.
     fn note_end(&mut self) {
         if self.result.has_changed().is_err() {
