@@ -346,10 +346,15 @@ impl Service {
 
     /// Sends `DELETE` and expects success.
     pub async fn delete(&self, path: &str) {
+        let (status, answer) = self.try_delete(path).await;
+        assert!(status < 300, "{path} answered {status}: {answer}");
+    }
+
+    /// Sends `DELETE` and returns status and text.
+    pub async fn try_delete(&self, path: &str) -> (u16, String) {
         let request = self.client.delete(format!("{}{path}", self.url)).bearer_auth(self.token());
         let answer = request.send().await.expect("an answer");
-        let status = answer.status();
-        assert!(status.is_success(), "{path} answered {status}");
+        (answer.status().as_u16(), answer.text().await.expect("a text"))
     }
 
     /// Sends `GET` and expects success.

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use mc_contract::operations::patch::GeneratePatch;
@@ -11,16 +11,16 @@ use mc_domain::{BundleId, IngestStatus, Trust};
 use mc_files::{Entry, FileKind};
 use mc_memory::RecallRequest;
 use mc_memory::bundle::Bundle;
-use mc_memory::content_filter::run_blocking;
-use mc_sanitizer::{Policy, mask};
 use mc_store::ingest_runs;
 use mc_workspaces::edit::MaskedTree;
 use mc_workspaces::open::OpenWorkspace;
 use mc_workspaces::path::resolve;
 use serde_json::json;
 
+use crate::masking::masked;
 use crate::prompt::Prompt;
-use crate::service::{CodingContext, Stage};
+use crate::run::Run;
+use crate::service::CodingContext;
 use crate::{Error, PathRules};
 
 /// Time of the recall.
@@ -37,27 +37,11 @@ const TARGET_FILES: usize = 20;
 /// Lines around a passage that was found.
 const MARGIN: usize = 10;
 
-/// Masks every category, as the requests to chat models do.
-pub(crate) static STRICT: LazyLock<Policy> = LazyLock::new(Policy::strict);
-
-/// Runs a function on the tree of a workspace, as a model sees it.
-pub(crate) async fn with_tree<T: Send + 'static>(
-    open: &Arc<OpenWorkspace>,
-    read: impl FnOnce(&MaskedTree<'_>) -> Result<T, Error> + Send + 'static,
-) -> Result<T, Error> {
-    let open = Arc::clone(open);
-    run_blocking(move || {
-        let root = open.work_tree.root()?;
-        read(&MaskedTree { root: &root, sanitizer: &open.sanitizer, policy: &STRICT })
-    })
-    .await
-}
-
 /// The data of a prompt.
 #[derive(Debug)]
 pub(crate) struct Context {
     /// The prompt with the data.
-    pub prompt: String,
+    pub prompt: Prompt,
     /// The bundle that it shows.
     pub bundle: Option<BundleId>,
     /// What it does not show, and why.
@@ -71,14 +55,14 @@ pub(crate) async fn gather(
     request: &GeneratePatch,
     paths: &PathRules,
     mut prompt: Prompt,
-    stage: &Stage,
+    run: &Run,
 ) -> Result<Context, Error> {
     let mut warnings = Vec::new();
     if request.wait_for_index {
-        stage.set("waiting for the index");
+        run.set_stage("waiting for the index");
         wait_for_index(ctx, open, &mut warnings).await?;
     }
-    stage.set("reading the context");
+    run.set_stage("reading the context");
     let mut bundle = None;
     if request.use_memory.unwrap_or(true) {
         match recall(ctx, request, paths).await {
@@ -102,22 +86,17 @@ pub(crate) async fn gather(
         Vec::new()
     };
     let files = files(request, paths)?;
-    let (prompt, notes) = with_tree(open, move |tree| {
+    let read = run.with_tree(open, move |tree| {
         let mut prompt = prompt;
         let mut notes = Vec::new();
         let reserved = if matches.is_empty() { 0 } else { prompt.left() / SEARCH_SHARE };
         let shown = add_files(tree, &files, reserved, &mut prompt, &mut notes)?;
         add_matches(tree, &matches, &shown, &mut prompt);
         Ok((prompt, notes))
-    })
-    .await?;
+    });
+    let (prompt, notes) = read.await?;
     warnings.extend(notes);
-    Ok(Context { prompt: prompt.into_text(), bundle, warnings })
-}
-
-/// Returns a text as it may be stored and shown.
-pub(crate) fn masked(text: &str) -> String {
-    mask(text).text.into_string()
+    Ok(Context { prompt, bundle, warnings })
 }
 
 /// Waits for the end of the index run that the workspace has requested.

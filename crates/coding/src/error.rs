@@ -34,6 +34,12 @@ pub enum Error {
     /// As many patch runs of the caller are active on the node as may be.
     #[error("{0} patch runs of yours are active, as many as may be; wait until one has ended")]
     TooManyRunsOfUser(usize),
+    /// The caller cancelled the run.
+    #[error("the run was cancelled, and nothing was stored; start it again")]
+    Cancelled,
+    /// Another commit was checked out while a patch was made.
+    #[error("another commit was checked out meanwhile, so nothing was stored; run it again")]
+    OtherCommit,
     /// A run failed in the background.
     #[error("{reason}")]
     RunFailed {
@@ -56,10 +62,21 @@ pub enum Error {
     Empty,
     /// The diff would have text that must not be stored.
     #[error(
-        "the patch has a secret or personal data, which is never stored; remove it from the patch, \
-         and have the program read it from its configuration"
+        "the patch has a secret or personal data, which is never stored: `{0}`; remove it from the \
+         patch, and have the program read it from its configuration"
     )]
-    Unmasked,
+    Unmasked(String),
+    /// A rule for paths has text that must not be stored.
+    #[error(
+        "the path {path} has a secret or personal data, which is never stored; name a directory \
+         above it"
+    )]
+    UnmaskedPath {
+        /// Field of the request.
+        field: &'static str,
+        /// The path, masked.
+        path: String,
+    },
     /// The chat model wrote no patch.
     #[error("the model proposed no change{}", said(.0))]
     NoPatch(Vec<String>),
@@ -105,11 +122,18 @@ impl Classified for Error {
     fn kind(&self) -> ErrorKind {
         match self {
             Self::UnknownPatch(_) | Self::UnknownRun(_) => ErrorKind::NotFound,
-            Self::Ended(_) | Self::DoesNotApply(_) | Self::NoPatch(_) => ErrorKind::Conflict,
+            Self::Ended(_)
+            | Self::DoesNotApply(_)
+            | Self::NoPatch(_)
+            | Self::Cancelled
+            | Self::OtherCommit => ErrorKind::Conflict,
             Self::TooManyRuns(_) | Self::TooManyRunsOfUser(_) => ErrorKind::RateLimited,
             Self::RunFailed { kind, .. } => *kind,
             Self::PatchesOfOthers(_) => ErrorKind::Forbidden,
-            Self::Check(CheckError::Parse(_)) | Self::Empty | Self::Unmasked => ErrorKind::Invalid,
+            Self::Check(CheckError::Parse(_))
+            | Self::Empty
+            | Self::Unmasked(_)
+            | Self::UnmaskedPath { .. } => ErrorKind::Invalid,
             Self::Check(_) => ErrorKind::TooLarge,
             // An answer that can't be used is no fault of the service, and has its reason.
             Self::Chat(error) if error.kind() == ErrorKind::Internal => ErrorKind::Conflict,
@@ -123,6 +147,7 @@ impl Classified for Error {
     fn field(&self) -> Option<String> {
         match self {
             Self::PatchesOfOthers(_) => Some("all".to_owned()),
+            Self::UnmaskedPath { field, .. } => Some((*field).to_owned()),
             Self::Workspace(error) => error.field(),
             _ => None,
         }

@@ -39,10 +39,15 @@ impl PatchMetrics {
     }
 
     /// Counts a proposed patch.
-    pub fn count_success(&self, source: &str, prompt_tokens: u64, completion_tokens: u64) {
+    pub fn count_success(&self, source: &str) {
         self.successes.get_or_create(&label("source", source)).inc();
-        for (kind, tokens) in [("prompt", prompt_tokens), ("completion", completion_tokens)] {
-            self.tokens.get_or_create(&label("kind", kind)).inc_by(tokens);
+    }
+
+    /// Counts the tokens of a request for a run of this kind.
+    pub fn count_tokens(&self, run: &'static str, prompt: u64, completion: u64) {
+        for (kind, tokens) in [("prompt", prompt), ("completion", completion)] {
+            let labels = vec![("run", run.to_owned()), ("kind", kind.to_owned())];
+            self.tokens.get_or_create(&labels).inc_by(tokens);
         }
     }
 

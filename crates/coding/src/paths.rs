@@ -2,6 +2,9 @@
 
 use mc_workspaces::path::resolve;
 
+use crate::Error;
+use crate::masking::masked;
+
 /// Paths that a patch may change, and that it may not. A path stands for the file, or for all files
 /// in the directory.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -14,11 +17,26 @@ pub struct PathRules {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PathProblem {
     /// It is not among those to change.
-    #[error("is not one of the paths to change ({}); change only these", .0.join(", "))]
+    #[error("is not one of the paths to change ({}); change only these", listed(.0))]
     NotTarget(Vec<String>),
     /// It is forbidden.
-    #[error("must not be changed, as {0} is forbidden; leave it as it is")]
+    #[error("must not be changed, as {} is forbidden; leave it as it is", shown(.0))]
     Forbidden(String),
+}
+
+/// Most paths that a message lists.
+const LISTED: usize = 5;
+
+fn listed(paths: &[String]) -> String {
+    let more = paths.len().saturating_sub(LISTED);
+    let listed: Vec<_> = paths.iter().take(LISTED).map(|path| shown(path)).collect();
+    let listed = listed.join(", ");
+    if more == 0 { listed } else { format!("{listed} and {more} more") }
+}
+
+/// Returns a path as it is shown: the root has no name.
+pub(crate) fn shown(path: &str) -> &str {
+    if path.is_empty() { "." } else { path }
 }
 
 impl PathRules {
@@ -32,6 +50,17 @@ impl PathRules {
             targets: targets.into_iter().map(resolved).collect::<Result<_, _>>()?,
             forbidden: forbidden.into_iter().map(resolved).collect::<Result<_, _>>()?,
         })
+    }
+
+    /// Refuses paths with a secret or personal data: masked, they would be other paths.
+    pub(crate) fn check_masking(&self) -> Result<(), Error> {
+        for (field, paths) in [("targetPaths", &self.targets), ("forbiddenPaths", &self.forbidden)]
+        {
+            if let Some(path) = paths.iter().find(|path| masked(path) != **path) {
+                return Err(Error::UnmaskedPath { field, path: masked(path) });
+            }
+        }
+        Ok(())
     }
 
     /// Returns the paths that may be changed; empty for all.
@@ -85,6 +114,19 @@ mod tests {
         for other in ["srcs/lib.rs", "README.md.orig", "Src/lib.rs"] {
             assert!(matches!(rules.check(other), Err(PathProblem::NotTarget(_))), "{other}");
         }
+    }
+
+    #[test]
+    fn messages_name_the_root_and_no_more_than_some_paths() {
+        let rules = PathRules::new((0..100).map(|_| "src"), ["."]).expect("paths");
+        let forbidden = rules.check("a").expect_err("the root is forbidden").to_string();
+        assert!(forbidden.contains("as . is forbidden"), "{forbidden}");
+        let other = PathRules::new((0..100).map(|_| "src"), []).expect("paths");
+        let other = other.check("a").expect_err("no target").to_string();
+        assert!(other.contains("src, src, src, src, src and 95 more"), "{other}");
+        let address = PathRules::new([], ["notes/anna.schmidt@corp-mail.de"]).expect("paths");
+        let refused = address.check_masking().expect_err("an address").to_string();
+        assert!(refused.contains("notes/[personal:email] has"), "{refused}");
     }
 
     #[test]

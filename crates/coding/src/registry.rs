@@ -2,18 +2,21 @@
 
 use mc_accounts::Principal;
 use mc_contract::operations::page::{Page, page};
-use mc_contract::operations::patch::{
-    Patch, PatchAnnotations, PatchListItem, PatchQuery, PatchUsage,
-};
+use mc_contract::operations::patch::{Patch, PatchListItem, PatchQuery, PatchUsage};
 use mc_domain::{PatchId, PatchState, Permission, WorkspaceId};
 use mc_memory::ProjectContext;
-use mc_store::patches::{self, Patch as StoredPatch, PatchFilter};
+use mc_store::patches::{self, Patch as StoredPatch, PatchFilter, PatchItem as StoredItem};
 
 use crate::Error;
 
 /// Returns a patch of the caller, or one that the caller sees as a maintainer.
 pub async fn get(ctx: &ProjectContext, id: PatchId) -> Result<Patch, Error> {
     Ok(patch(stored(ctx, id).await?))
+}
+
+/// Returns why a patch is not one that could still be applied.
+pub(crate) async fn ended(ctx: &ProjectContext, id: PatchId) -> Result<Error, Error> {
+    Ok(Error::Ended(stored(ctx, id).await?.state))
 }
 
 /// Lists the patches of the caller, or all of the project, newest first.
@@ -67,12 +70,7 @@ pub(crate) async fn of_workspace(
     Ok(patch)
 }
 
-fn annotations(stored: &StoredPatch) -> PatchAnnotations {
-    serde_json::from_value(stored.annotations.clone()).unwrap_or_default()
-}
-
-fn item(stored: StoredPatch) -> PatchListItem {
-    let files = annotations(&stored).files;
+fn item(stored: StoredItem) -> PatchListItem {
     PatchListItem {
         patch_id: stored.id,
         workspace_id: stored.workspace,
@@ -82,7 +80,7 @@ fn item(stored: StoredPatch) -> PatchListItem {
         author: stored.author_login,
         instructions: stored.instructions,
         summary: stored.summary,
-        files,
+        files: serde_json::from_value(stored.files).unwrap_or_default(),
         task_external_id: some(stored.task_external_id),
         created_at: stored.created_at,
         expires_at: stored.expires_at,
@@ -90,7 +88,6 @@ fn item(stored: StoredPatch) -> PatchListItem {
 }
 
 fn patch(stored: StoredPatch) -> Patch {
-    let annotations = annotations(&stored);
     Patch {
         patch_id: stored.id,
         workspace_id: stored.workspace,
@@ -102,7 +99,7 @@ fn patch(stored: StoredPatch) -> Patch {
         summary: stored.summary,
         diff: stored.diff,
         grade: stored.grade,
-        annotations,
+        annotations: serde_json::from_value(stored.annotations).unwrap_or_default(),
         usage: PatchUsage {
             prompt_tokens: stored.prompt_tokens.cast_unsigned(),
             completion_tokens: stored.completion_tokens.cast_unsigned(),

@@ -5,22 +5,23 @@ use std::sync::{Arc, LazyLock};
 use chrono::Utc;
 use mc_chat::{ChatRequest, JsonAnswer, ModelRole, Usage};
 use mc_contract::operations::patch::{Finding, PatchReview, PatchUsage, ReviewPatch};
-use mc_domain::{FindingKind, PatchState, ReviewFocus, ReviewStatus, Severity, code_path};
+use mc_domain::{FindingKind, ReviewFocus, ReviewStatus, Severity, code_path};
 use mc_indexer::syntax;
+use mc_memory::chat;
 use mc_patch::{FilePatch, PlannedFile};
 use mc_prompt_guard::neutralize;
-use mc_sanitizer::mask;
 use mc_store::patches::{self, Patch as StoredPatch};
 use mc_workspaces::edit::MaskedTree;
 use mc_workspaces::open::OpenWorkspace;
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::context::{masked, with_tree};
+use crate::masking::{masked, sanitized};
 use crate::propose::problems;
-use crate::service::{CodingContext, Stage};
+use crate::run::Run;
+use crate::service::CodingContext;
 use crate::shown::FileProblem;
-use crate::{Error, Limits, PathRules, Risk, RiskKind, check_shown};
+use crate::{Error, Limits, PathRules, Risk, RiskKind, check_shown, registry};
 
 const INSTRUCTIONS: &str = include_str!("../../../system_prompts/patch_review.txt");
 /// Changed lines from which a patch is hard to review.
@@ -29,6 +30,8 @@ const MANY_LINES: usize = 400;
 const FINDINGS_MAX: usize = 20;
 /// Longest text of a model, in characters.
 const TEXT_CHARS: usize = 500;
+/// Start of the changes of a file in a stored diff.
+const FILE_HEADER: &str = "diff --git ";
 /// Most recommendations, and most steps.
 const LINES_MAX: usize = 5;
 /// Files at the top of a tree, and the command that tests the project.
@@ -69,10 +72,21 @@ static ANSWER: LazyLock<Arc<JsonAnswer>> = LazyLock::new(|| {
 /// What a model answers.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct ModelReview {
+struct Answer {
     findings: Vec<Finding>,
     testing_recommendations: Vec<String>,
     next_steps: Vec<String>,
+}
+
+/// What a model says about a patch, if one was asked.
+#[derive(Debug, Default)]
+struct ModelReview {
+    answer: Answer,
+    /// Its name; empty if none answered.
+    model: String,
+    usage: Usage,
+    /// What it has not seen, and why.
+    warnings: Vec<String>,
 }
 
 /// What the rules find.
@@ -87,33 +101,48 @@ pub(crate) async fn review(
     open: &Arc<OpenWorkspace>,
     patch: &StoredPatch,
     request: &ReviewPatch,
-    stage: &Stage,
+    run: &Run,
 ) -> Result<PatchReview, Error> {
-    stage.set("checking the patch");
+    let review = run.until_cancelled(write(ctx, open, patch, request, run)).await?;
+    run.set_stage("storing the review");
+    let json = serde_json::to_value(&review).expect("a review is JSON");
+    let mut tx = ctx.project.store.begin().await?;
+    if !patches::set_review(&mut tx, patch.id, &json, review.approval_required).await? {
+        drop(tx);
+        return Err(registry::ended(&ctx.project, patch.id).await?);
+    }
+    tx.commit().await?;
+    Ok(review)
+}
+
+async fn write(
+    ctx: &CodingContext,
+    open: &Arc<OpenWorkspace>,
+    patch: &StoredPatch,
+    request: &ReviewPatch,
+    run: &Run,
+) -> Result<PatchReview, Error> {
+    run.set_stage("checking the patch");
     let (stored, limits) = (patch.clone(), ctx.settings.limits());
-    let found = with_tree(open, move |tree| find(tree, &stored, limits)).await?;
+    let found = run.with_tree(open, move |tree| find(tree, &stored, limits)).await?;
     let StaticReview { mut findings, test_command } = found;
-    findings.retain(|finding| is_in_focus(finding.kind, &request.focus));
-    stage.set("asking the model");
-    let mut warnings = Vec::new();
-    let (asked, model, usage) = match ask(ctx, patch, request, &findings).await {
-        Ok(answered) => answered,
-        Err(error) => {
-            warnings.push(masked(&format!("no model reviewed it: {error}")));
-            (ModelReview::default(), String::new(), Usage::default())
-        }
-    };
-    findings.extend(asked.findings.into_iter().take(FINDINGS_MAX).map(shortened));
+    run.set_stage("asking the model");
+    let ModelReview { answer, model, usage, warnings } =
+        ask(ctx, patch, request, &findings, run).await;
+    findings.extend(answer.findings.into_iter().take(FINDINGS_MAX).map(shortened));
     findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
     let worst = findings.first().map(|finding| finding.severity);
     let commands = test_command.map(str::to_owned).into_iter();
-    let recommended = asked.testing_recommendations.iter().map(|text| short(text));
+    let recommended = answer.testing_recommendations.iter().map(|text| short(text));
     let mut next_steps = next_steps(worst);
-    next_steps.extend(asked.next_steps.iter().map(|text| short(text)));
+    next_steps.extend(answer.next_steps.iter().map(|text| short(text)));
     next_steps.truncate(LINES_MAX);
-    let review = PatchReview {
+    // The focus restricts what is listed. The verdict is that on the whole patch.
+    let status = status(&findings, !warnings.is_empty());
+    findings.retain(|finding| is_in_focus(finding.kind, &request.focus));
+    Ok(PatchReview {
         patch_id: patch.id,
-        status: status(&findings),
+        status,
         approval_required: worst >= Some(Severity::High),
         testing_recommendations: commands.chain(recommended).take(LINES_MAX).collect(),
         next_steps,
@@ -125,14 +154,7 @@ pub(crate) async fn review(
         },
         warnings,
         reviewed_at: Utc::now(),
-    };
-    let json = serde_json::to_value(&review).expect("a review is JSON");
-    let mut tx = ctx.project.store.begin().await?;
-    if !patches::set_review(&mut tx, patch.id, &json, review.approval_required).await? {
-        return Err(Error::Ended(PatchState::Discarded));
-    }
-    tx.commit().await?;
-    Ok(review)
+    })
 }
 
 fn short(text: &str) -> String {
@@ -155,7 +177,8 @@ fn is_in_focus(kind: FindingKind, focus: &[ReviewFocus]) -> bool {
     focus.is_empty() || focus.contains(&wanted)
 }
 
-fn status(findings: &[Finding]) -> ReviewStatus {
+/// Returns the verdict. `is_partial` tells that a model has not seen all of the patch.
+fn status(findings: &[Finding], is_partial: bool) -> ReviewStatus {
     let blocks = |finding: &Finding| {
         finding.severity == Severity::Critical
             || finding.kind == FindingKind::Conflict
@@ -165,7 +188,7 @@ fn status(findings: &[Finding]) -> ReviewStatus {
         return ReviewStatus::Blocked;
     }
     let matters = findings.iter().any(|finding| finding.severity >= Severity::Medium);
-    if matters { ReviewStatus::Warnings } else { ReviewStatus::Ok }
+    if matters || is_partial { ReviewStatus::Warnings } else { ReviewStatus::Ok }
 }
 
 fn next_steps(worst: Option<Severity>) -> Vec<String> {
@@ -247,26 +270,96 @@ fn syntax_finding(file: &PlannedFile<FileProblem>) -> Option<(Severity, String)>
     })
 }
 
-/// Asks the chat model.
+/// Asks the chat model, and tells why it has not seen all of the patch.
 async fn ask(
     ctx: &CodingContext,
     patch: &StoredPatch,
     request: &ReviewPatch,
     found: &[Finding],
-) -> Result<(ModelReview, String, Usage), mc_memory::chat::Error> {
+    run: &Run,
+) -> ModelReview {
     let chat = ctx.project.memory.chat(ctx.project.project.id);
-    let model = chat.model(ModelRole::Coder)?;
-    let name = model.name().to_owned();
-    let focus = if request.focus.is_empty() { ReviewFocus::ALL } else { &request.focus };
-    let data = json!({
-        "instructions": neutralize(&patch.instructions), "focus": focus, "found": found,
-        "diff": neutralize(&patch.diff),
-    });
-    let question = ChatRequest::new(mask(INSTRUCTIONS).text, mask(&data.to_string()).text);
+    let failed = |error: &chat::Error| ModelReview {
+        warnings: vec![masked(&format!("no model reviewed it: {error}"))],
+        ..ModelReview::default()
+    };
+    let model = match chat.model(ModelRole::Coder) {
+        Ok(model) => model,
+        Err(error) => return failed(&error),
+    };
+    let Question { data, left_out } = question(patch, request, found, model.max_prompt_bytes());
+    let question = ChatRequest::new(sanitized(INSTRUCTIONS), sanitized(&data));
     let question = question.greedy().with_json(Arc::clone(&ANSWER));
-    let read = |answer: &serde_json::Value| ModelReview::deserialize(answer);
-    let (answer, usage) = chat.complete_json_counted(ModelRole::Coder, &question, read).await?;
-    Ok((answer, name, usage))
+    let read = |answer: &serde_json::Value| Answer::deserialize(answer);
+    match chat.complete_json_counted(ModelRole::Coder, &question, read).await {
+        Ok((answer, usage)) => {
+            run.count(usage);
+            let warnings = left_out.map(|files| {
+                masked(&format!(
+                    "the model did not see the changes of {files}; propose smaller patches, or \
+                     raise max_prompt_bytes of the model"
+                ))
+            });
+            let model = model.name().to_owned();
+            ModelReview { answer, model, usage, warnings: warnings.into_iter().collect() }
+        }
+        Err(error) => failed(&error),
+    }
+}
+
+/// What a model is asked.
+struct Question {
+    data: String,
+    /// Files whose changes do not fit.
+    left_out: Option<String>,
+}
+
+/// Returns the question about a patch, with the changes of as many files as fit a prompt.
+fn question(
+    patch: &StoredPatch,
+    request: &ReviewPatch,
+    found: &[Finding],
+    max_bytes: usize,
+) -> Question {
+    let focus = if request.focus.is_empty() { ReviewFocus::ALL } else { &request.focus };
+    let data = |diff: &str| {
+        json!({
+            "instructions": neutralize(&patch.instructions), "focus": focus, "found": found,
+            "diff": diff,
+        })
+        .to_string()
+    };
+    let mut left = max_bytes.saturating_sub(INSTRUCTIONS.len() + data("").len());
+    let mut diff = String::new();
+    let mut left_out = Vec::new();
+    for file in files_of(&patch.diff) {
+        let shown = neutralize(file);
+        // In JSON, some characters are longer.
+        let bytes = json!(shown).to_string().len();
+        if bytes <= left {
+            left -= bytes;
+            diff.push_str(&shown);
+        } else {
+            left_out.push(name_of(file));
+        }
+    }
+    let left_out = (!left_out.is_empty()).then(|| left_out.join(", "));
+    Question { data: data(&diff), left_out }
+}
+
+/// Splits a diff before the header of each file. Lines of contents begin with another character.
+fn files_of(diff: &str) -> Vec<&str> {
+    let mut starts: Vec<usize> =
+        diff.match_indices(&format!("\n{FILE_HEADER}")).map(|(start, _)| start + 1).collect();
+    starts.insert(0, 0);
+    starts.push(diff.len());
+    starts.windows(2).map(|pair| &diff[pair[0]..pair[1]]).collect()
+}
+
+/// Returns the name of a file by the header of its diff.
+fn name_of(diff: &str) -> &str {
+    let header = diff.lines().next().unwrap_or_default();
+    header.rsplit_once(" b/").map_or(header, |(_, path)| path)
 }
 
 #[cfg(test)]
@@ -279,7 +372,7 @@ mod tests {
 
     #[test]
     fn verdict_follows_the_findings() {
-        let of = |findings: &[Finding]| status(findings);
+        let of = |findings: &[Finding]| status(findings, false);
         assert_eq!(of(&[]), ReviewStatus::Ok);
         assert_eq!(of(&[finding(FindingKind::Risk, Severity::Low)]), ReviewStatus::Ok);
         assert_eq!(of(&[finding(FindingKind::Tests, Severity::Medium)]), ReviewStatus::Warnings);
@@ -291,6 +384,17 @@ mod tests {
         ] {
             assert_eq!(of(&[blocking]), ReviewStatus::Blocked);
         }
+        assert_eq!(status(&[], true), ReviewStatus::Warnings, "not all of it was looked at");
+    }
+
+    #[test]
+    fn diff_is_split_into_its_files() {
+        let first = "diff --git a/a b/a\n--- a/a\n+++ b/a\n@@ -1 +1 @@\n-diff --git a/x b/x\n+y\n";
+        let second = "diff --git a/my file b/my file\n--- a/my file\n";
+        let both = format!("{first}{second}");
+        assert_eq!(files_of(&both), [first, second]);
+        assert_eq!(files_of(first), [first]);
+        assert_eq!([name_of(first), name_of(second)], ["a", "my file"]);
     }
 
     #[test]

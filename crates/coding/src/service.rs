@@ -1,14 +1,13 @@
 //! Patch runs: work on patches in the background of a node.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use mc_accounts::Principal;
 use mc_contract::number::WaitSeconds;
 use mc_contract::operations::patch::{GeneratePatch, Patch, PatchReview, PatchRun, ReviewPatch};
 use mc_domain::{
-    Classified as _, ErrorKind, PatchId, PatchRunId, PatchRunKind, PatchRunState, UserId,
-    WorkspaceId,
+    Classified as _, PatchId, PatchRunId, PatchRunKind, PatchRunState, UserId, WorkspaceId,
 };
 use mc_memory::ProjectContext;
 use mc_metrics::Metrics;
@@ -18,6 +17,7 @@ use mc_workspaces::background::{Background, BackgroundLimits, Full};
 use mc_workspaces::open::{self, OpenWorkspace};
 
 use crate::metrics::PatchMetrics;
+use crate::run::{Run, Stage};
 use crate::{CodingSettings, Error, propose, registry, review};
 
 /// How many patch runs are active at once.
@@ -48,21 +48,6 @@ impl CodingContext {
     async fn open(&self, workspace: WorkspaceId) -> Result<Arc<OpenWorkspace>, Error> {
         let opened = open::open(&self.project, &self.principal, &self.workspaces, workspace);
         Ok(Arc::new(opened.await?))
-    }
-}
-
-/// What a run does now.
-#[derive(Debug, Clone)]
-pub(crate) struct Stage(Arc<Mutex<&'static str>>);
-
-impl Stage {
-    /// Sets what the run does now.
-    pub fn set(&self, stage: &'static str) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = stage;
-    }
-
-    fn get(&self) -> &'static str {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -115,10 +100,10 @@ impl Coding {
         let source = if request.diff.is_some() { CLIENT } else { MODEL };
         let metrics = self.metrics.clone();
         let user = ctx.principal.user;
-        let start = |stage: Stage| async move {
+        let start = |run: Run| async move {
             metrics.count_attempt(source);
-            let (patch, usage) = propose::propose(&ctx, &opened, &request, &stage).await?;
-            metrics.count_success(source, usage.prompt_tokens, usage.completion_tokens);
+            let patch = propose::propose(&ctx, &opened, &request, &run).await?;
+            metrics.count_success(source);
             Ok(Outcome::Patch(Box::new(registry::get(&ctx.project, patch).await?)))
         };
         let id = self.start(user, workspace, PatchRunKind::Generate, start)?;
@@ -137,8 +122,8 @@ impl Coding {
         let opened = ctx.open(workspace).await?;
         let patch = registry::of_workspace(&ctx.project, workspace, patch).await?;
         let user = ctx.principal.user;
-        let start = |stage: Stage| async move {
-            let review = review::review(&ctx, &opened, &patch, &request, &stage).await?;
+        let start = |run: Run| async move {
+            let review = review::review(&ctx, &opened, &patch, &request, &run).await?;
             Ok(Outcome::Review(Box::new(review)))
         };
         let id = self.start(user, workspace, PatchRunKind::Review, start)?;
@@ -151,22 +136,22 @@ impl Coding {
         user: UserId,
         workspace: WorkspaceId,
         kind: PatchRunKind,
-        work: impl FnOnce(Stage) -> W,
+        work: impl FnOnce(Run) -> W,
     ) -> Result<PatchRunId, Error> {
-        let stage = Stage(Arc::new(Mutex::new("starting")));
+        let stage = Stage::new();
         let subject = Subject { user, workspace, kind, stage: stage.clone() };
         let id = PatchRunId(uuid::Uuid::new_v4());
         let metrics = self.metrics.clone();
-        let work = Box::pin(work(stage));
-        let started = self.runs.start(id.0, user, subject, move |cancel, slot| async move {
-            let started = Instant::now();
-            let result = cancel.run_until_cancelled(work).await;
-            metrics.observe(kind.as_str(), started.elapsed());
-            drop(slot);
-            let cancelled = || Err((ErrorKind::Conflict, "the run was cancelled".to_owned()));
-            result.map_or_else(cancelled, |result| {
+        let started = self.runs.start(id.0, user, subject, |cancel, slot| {
+            let (slot, kind) = (Arc::new(slot), kind.as_str());
+            let work = work(Run { stage, cancel, slot, metrics: metrics.clone(), kind });
+            let work = Box::pin(work);
+            async move {
+                let started = Instant::now();
+                let result = work.await;
+                metrics.observe(kind, started.elapsed());
                 result.map_err(|error| (error.kind(), error.to_string()))
-            })
+            }
         });
         started.map_err(|full| match full {
             Full::Node(max) => Error::TooManyRuns(max),
@@ -211,7 +196,12 @@ impl Coding {
         })
     }
 
-    /// Cancels a run of the user.
+    /// Cancels all runs in a workspace.
+    pub fn cancel_of_workspace(&self, workspace: WorkspaceId) {
+        self.runs.cancel_where(|run| run.workspace == workspace);
+    }
+
+    /// Cancels a run of the user. One that has ended stays as it is.
     pub async fn cancel(
         &self,
         user: UserId,

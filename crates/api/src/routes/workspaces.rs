@@ -118,6 +118,7 @@ pub async fn delete_workspace(
         api.workbench.cancel_fetch(&ctx, id).await?;
     } else {
         api.workbench.delete(&ctx, id).await?;
+        api.coding.cancel_of_workspace(id);
     }
     Ok(StatusCode::NO_CONTENT)
 }

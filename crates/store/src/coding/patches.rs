@@ -106,6 +106,44 @@ pub struct NewPatch<'a> {
     pub ttl: Duration,
 }
 
+/// A patch of a list.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PatchItem {
+    /// Identifier.
+    pub id: PatchId,
+    /// The workspace; `None` if it was deleted.
+    pub workspace: Option<WorkspaceId>,
+    /// Login of the author.
+    pub author_login: String,
+    /// What happened to it.
+    pub state: PatchState,
+    /// Whether a person has to look at it before it is published.
+    pub requires_manual_review: bool,
+    /// Whether its last dry run succeeded.
+    pub has_dry_run: bool,
+    /// What it was to change.
+    pub instructions: String,
+    /// The tracker's id of its task; empty without one.
+    pub task_external_id: String,
+    /// What it changes.
+    pub summary: Vec<String>,
+    /// Its files, in the form of the API.
+    pub files: Value,
+    /// When it was proposed.
+    pub created_at: DateTime<Utc>,
+    /// When it is deleted.
+    pub expires_at: DateTime<Utc>,
+}
+
+/// A patch that changed no file.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OpenPatch {
+    /// Identifier.
+    pub id: PatchId,
+    /// Its files, in the form of the API.
+    pub files: Value,
+}
+
 /// Which patches to list.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct PatchFilter {
@@ -156,28 +194,21 @@ pub async fn create(tx: &mut Tx, new: &NewPatch<'_>) -> Result<PatchId> {
     Ok(id)
 }
 
-macro_rules! select {
-    ($condition:literal, $($argument:expr),* $(,)?) => {
-        sqlx::query_as!(
-            Row,
-            r#"select p.id, p.project_id, p.workspace_id, p.author_id, u.login as author_login,
-                   p.state, p.requires_manual_review, p.has_dry_run, p.instructions,
-                   p.target_paths, p.forbidden_paths, p.task_external_id, p.bundle_id,
-                   p.base_commit, p.model, p.diff, p.grade, p.summary, p.annotations,
-                   p.prompt_tokens, p.completion_tokens, p.review, p.created_at,
-                   p.expires_at
-               from patches p join users u on u.id = p.author_id where "#
-                + $condition,
-            $($argument),*
-        )
-    };
-}
-
 /// Returns the patch with this id, unless it has expired.
 pub async fn find(store: &Store, id: PatchId) -> Result<Option<Patch>> {
-    let row = select!("p.id = $1 and p.expires_at > now()", id.0)
-        .fetch_optional(&mut *store.read().await?)
-        .await?;
+    let row = sqlx::query_as!(
+        Row,
+        r#"select p.id, p.project_id, p.workspace_id, p.author_id, u.login as author_login,
+               p.state, p.requires_manual_review, p.has_dry_run, p.instructions,
+               p.target_paths, p.forbidden_paths, p.task_external_id, p.bundle_id,
+               p.base_commit, p.model, p.diff, p.grade, p.summary, p.annotations,
+               p.prompt_tokens, p.completion_tokens, p.review, p.created_at, p.expires_at
+           from patches p join users u on u.id = p.author_id
+           where p.id = $1 and p.expires_at > now()"#,
+        id.0
+    )
+    .fetch_optional(&mut *store.read().await?)
+    .await?;
     row.map(Row::into_patch).transpose()
 }
 
@@ -187,12 +218,18 @@ pub async fn list(
     project: ProjectId,
     filter: PatchFilter,
     limit: i64,
-) -> Result<Vec<Patch>> {
-    let rows = select!(
-        "p.project_id = $1 and p.expires_at > now() and ($2::uuid is null or p.author_id = $2)
-             and ($3::uuid is null or p.workspace_id = $3) and ($4::text is null or p.state = $4)
-             and ($5::uuid is null or p.id < $5)
-         order by p.id desc limit $6",
+) -> Result<Vec<PatchItem>> {
+    let rows = sqlx::query_as!(
+        ItemRow,
+        r#"select p.id, p.workspace_id, u.login as author_login, p.state,
+               p.requires_manual_review, p.has_dry_run, p.instructions, p.task_external_id,
+               p.summary, p.annotations -> 'files' as "files!", p.created_at, p.expires_at
+           from patches p join users u on u.id = p.author_id
+           where p.project_id = $1 and p.expires_at > now()
+               and ($2::uuid is null or p.author_id = $2)
+               and ($3::uuid is null or p.workspace_id = $3)
+               and ($4::text is null or p.state = $4) and ($5::uuid is null or p.id < $5)
+           order by p.id desc limit $6"#,
         project.0,
         filter.author.map(|author| author.0),
         filter.workspace.map(|workspace| workspace.0),
@@ -202,7 +239,30 @@ pub async fn list(
     )
     .fetch_all(&mut *store.read().await?)
     .await?;
-    rows.into_iter().map(Row::into_patch).collect()
+    rows.into_iter().map(ItemRow::into_item).collect()
+}
+
+/// Lists the files of the newest patches of a user in a workspace that changed no file.
+pub async fn files_of_open(
+    store: &Store,
+    project: ProjectId,
+    author: UserId,
+    workspace: WorkspaceId,
+    limit: i64,
+) -> Result<Vec<OpenPatch>> {
+    let rows = sqlx::query!(
+        r#"select id, annotations -> 'files' as "files!" from patches
+           where project_id = $1 and author_id = $2 and workspace_id = $3
+               and state = 'generated' and expires_at > now()
+           order by id desc limit $4"#,
+        project.0,
+        author.0,
+        workspace.0,
+        limit
+    )
+    .fetch_all(&mut *store.read().await?)
+    .await?;
+    Ok(rows.into_iter().map(|row| OpenPatch { id: row.id.into(), files: row.files }).collect())
 }
 
 /// Stores a review of a patch that changed no file, and returns whether it was one. Once a person
@@ -289,6 +349,31 @@ impl Row {
             instructions, target_paths, forbidden_paths, task_external_id,
             bundle: self.bundle_id.map(Into::into), base_commit, model, diff, grade, summary,
             annotations, prompt_tokens, completion_tokens, review, created_at, expires_at
+        })
+    }
+}
+
+struct ItemRow {
+    id: uuid::Uuid,
+    workspace_id: Option<uuid::Uuid>,
+    author_login: String,
+    state: String,
+    requires_manual_review: bool,
+    has_dry_run: bool,
+    instructions: String,
+    task_external_id: String,
+    summary: Vec<String>,
+    files: Value,
+    created_at: DateTime<Utc>,
+    expires_at: DateTime<Utc>,
+}
+
+impl ItemRow {
+    fn into_item(self) -> Result<PatchItem> {
+        read!(self => PatchItem {
+            id: self.id.into(), workspace: self.workspace_id.map(Into::into), author_login,
+            state: word(&self.state)?, requires_manual_review, has_dry_run, instructions,
+            task_external_id, summary, files, created_at, expires_at
         })
     }
 }
