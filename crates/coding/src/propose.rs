@@ -62,8 +62,8 @@ pub(crate) async fn propose(
     let forbidden = forbidden.chain(settings.forbidden_paths.iter().map(String::as_str));
     let paths = PathRules::new(targets, forbidden)?;
     paths.check_masking()?;
-    let of_commit = run.until_cancelled(of_one_commit(ctx, open, request, &paths, run));
-    let (proposal, base_commit) = of_commit.await?;
+    let of_commit = Box::pin(of_one_commit(ctx, open, request, &paths, run));
+    let (proposal, base_commit) = run.until_cancelled(of_commit).await?;
     run.set_stage("storing the patch");
     store(ctx, open, request, &paths, proposal, &base_commit).await
 }

@@ -103,7 +103,7 @@ pub(crate) async fn review(
     request: &ReviewPatch,
     run: &Run,
 ) -> Result<PatchReview, Error> {
-    let review = run.until_cancelled(write(ctx, open, patch, request, run)).await?;
+    let review = run.until_cancelled(Box::pin(write(ctx, open, patch, request, run))).await?;
     run.set_stage("storing the review");
     let json = serde_json::to_value(&review).expect("a review is JSON");
     let mut tx = ctx.project.store.begin().await?;
