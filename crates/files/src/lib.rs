@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod change;
+mod copy;
 mod delete;
 mod error;
 mod name;
@@ -8,6 +9,7 @@ mod protected;
 mod root;
 mod usage;
 
+pub use copy::{Copied, CopyError, CopyLimits};
 pub use delete::delete_tree;
 pub use error::{Error, FileError};
 pub use name::is_name_of_git;

@@ -16,7 +16,7 @@ use rustix::io::Errno;
 use crate::{Error, FileError};
 
 /// Flags that open a file below a directory, and follow no link.
-const FILE: OFlags = OFlags::RDONLY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+pub(crate) const FILE: OFlags = OFlags::RDONLY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 /// Flags that open a directory below another one.
 pub(crate) const DIRECTORY: OFlags = FILE.union(OFlags::DIRECTORY);
 
@@ -308,7 +308,7 @@ impl Root {
         directory.unwrap_or(&self.directory).as_fd()
     }
 
-    fn is_of_another(&self, owner: u32) -> bool {
+    pub(crate) fn is_of_another(&self, owner: u32) -> bool {
         self.has_one_owner && self.user.is_some_and(|user| user.uid != owner)
     }
 }
