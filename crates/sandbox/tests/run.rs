@@ -237,13 +237,16 @@ async fn directory_that_the_user_can_not_reach_is_an_error() {
 async fn tools_outside_of_usr_can_be_used() {
     let tools = tempfile::tempdir().unwrap();
     support::open_to_all(tools.path());
-    let tool = tools.path().join("tool");
+    fs::create_dir(tools.path().join("bin")).unwrap();
+    support::open_to_all(&tools.path().join("bin"));
+    let tool = tools.path().join("bin/tool");
     fs::write(&tool, "#!/bin/sh\necho tool\n").unwrap();
     fs::set_permissions(&tool, fs::Permissions::from_mode(0o755)).unwrap();
     let mut settings = settings();
     settings.read_only_paths.push(tools.path().to_owned());
     let Some(with_tools) = sandbox_with(settings).await else { return };
     assert_eq!(run(&with_tools, Command::new(&tool)).await.stdout.to_text(), "tool\n");
+    assert_eq!(run(&with_tools, Command::new("tool")).await.stdout.to_text(), "tool\n");
     let Some(without) = sandbox().await else { return };
     without.run(Command::new(&tool), |_, _| {}, &CancellationToken::new()).await.unwrap_err();
 }

@@ -103,7 +103,8 @@ impl Running {
         let directories = arguments.directories.clone();
         let mut process =
             Process::start(bubblewrap, command, arguments, of_init.into()).map_err(failed)?;
-        let sent = message::write(&mut service, &Request::Start(start_of(command)));
+        let start = start_of(command, &bubblewrap.read_only_paths);
+        let sent = message::write(&mut service, &Request::Start(start));
         let (stdout, stderr) = process.take_output();
         let limits = &command.limits;
         let running = Self {

@@ -1,8 +1,10 @@
 //! The process of bubblewrap.
 
+use std::ffi::OsString;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt as _;
+use std::path::PathBuf;
 use std::process::{self, Child, ChildStderr, ChildStdout, Stdio};
 
 use command_fds::CommandFdExt as _;
@@ -15,14 +17,11 @@ use super::arguments::Arguments;
 use crate::command::{Access, Command, Directory};
 use crate::message::{Start, Text};
 
-/// Environment of a command that sets no other.
-const ENVIRONMENT: &[(&str, &str)] = &[
-    ("PATH", "/usr/local/bin:/usr/bin:/bin"),
-    ("HOME", "/tmp/home"),
-    ("USER", "sandbox"),
-    ("TMPDIR", "/tmp"),
-    ("LANG", "C.UTF-8"),
-];
+/// Where commands find the programs of the system.
+const SYSTEM_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
+/// Environment of a command that sets no other, but for its `PATH`.
+const ENVIRONMENT: &[(&str, &str)] =
+    &[("HOME", "/tmp/home"), ("USER", "sandbox"), ("TMPDIR", "/tmp"), ("LANG", "C.UTF-8")];
 
 /// Bubblewrap's process. It is killed when dropped, also if the caller's function panics.
 pub(super) struct Process {
@@ -87,16 +86,28 @@ impl Drop for Process {
     }
 }
 
-/// Returns the command as the first process starts it.
-pub(super) fn start_of(command: &Command) -> Start {
+/// Returns the directories in which a command finds programs: those of the tools come first.
+fn search_path(tools: &[PathBuf]) -> OsString {
+    let mut path = OsString::new();
+    for tool in tools {
+        path.push(tool.join("bin"));
+        path.push(":");
+    }
+    path.push(SYSTEM_PATH);
+    path
+}
+
+/// Returns the command as the first process starts it, with the directories of tools.
+pub(super) fn start_of(command: &Command, tools: &[PathBuf]) -> Start {
     let arguments = std::iter::once(&command.program).chain(&command.arguments);
+    let path = (Text::from("PATH"), Text::from(&search_path(tools)));
     let own = ENVIRONMENT.iter().map(|(name, value)| (Text::from(name), Text::from(value)));
     let set = command.environment.iter();
     let set = set.map(|(name, value)| (Text::from(name), Text::from(value)));
     let is_writable = |directory: &&Directory| directory.access == Access::Writable;
     Start {
         arguments: arguments.map(Text::from).collect(),
-        environment: own.chain(set).collect(),
+        environment: std::iter::once(path).chain(own).chain(set).collect(),
         working_directory: Text::from(&command.working_directory),
         writable: command
             .directories
