@@ -22,7 +22,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::clone::{GIT_DIRECTORY, TREE};
 use crate::confinement::{self, NOT_THE_TOP};
-use crate::copy::file_failed;
+use crate::copy::{CopyDirectory, file_failed};
 use crate::plumbing::{LIMIT, Plumbing, run_blocking};
 use crate::program::Git;
 use crate::{Error, Identity, Location, local};
@@ -122,6 +122,12 @@ impl WorkTree {
             return open_checked(&self.path, protected);
         }
         Root::open_owned(&self.path, self.user()).map_err(Error::io(&self.path))
+    }
+
+    /// Creates an empty directory for a copy of the tree, which belongs to the user of its files.
+    /// The directory around it exists, and that user may pass through it.
+    pub fn create_directory(&self, path: &Path) -> Result<Root, Error> {
+        CopyDirectory::create(path, self.root()?.user())?.root()
     }
 
     /// Returns the commit that is checked out; `None` if there is none yet.

@@ -8,6 +8,7 @@ use mc_memory::content_filter::run_blocking;
 use mc_store::{Store, navigations, nodes, workspaces};
 use tokio_util::sync::CancellationToken;
 
+use crate::copy::delete_left;
 use crate::fetch::size;
 use crate::{ServiceError, Settings, Workbench};
 
@@ -48,7 +49,7 @@ pub async fn run(store: Store, workbench: &Workbench, stop: &CancellationToken) 
 }
 
 /// Deletes expired workspaces, ended navigations, and the directories of deleted workspaces on this
-/// node. Stores the sizes of the others.
+/// node. Stores the sizes of the others, without copies that an earlier process left.
 pub async fn collect(store: &Store, workbench: &Workbench) -> Result<(), ServiceError> {
     let settings = &workbench.settings;
     workspaces::fail_abandoned(store).await?;
@@ -65,7 +66,11 @@ pub async fn collect(store: &Store, workbench: &Workbench) -> Result<(), Service
     for id in ids {
         if existing.contains(&id) {
             let (directory, limit) = (settings.directory_of(id), settings.max_project_bytes);
-            let bytes = run_blocking(move || size(&directory, limit)).await;
+            let measure = move || {
+                delete_left(&directory);
+                size(&directory, limit)
+            };
+            let bytes = run_blocking(measure).await;
             workspaces::set_size(store, id, bytes).await?;
         } else if let Err(error) = workbench.delete_directory(id).await {
             tracing::warn!(workspace.id = %id, %error, "a directory could not be deleted");

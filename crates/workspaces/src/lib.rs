@@ -2,6 +2,8 @@
 
 pub mod background;
 pub mod collector;
+pub mod command_result;
+pub mod copy;
 pub mod edit;
 mod error;
 pub mod fetch;

@@ -3,6 +3,7 @@
 use mc_domain::{
     Classified, CommandId, ErrorKind, NavigationId, Role, Scope, WorkspaceId, WorkspaceState,
 };
+use mc_files::CopyError;
 
 use crate::Error;
 
@@ -113,6 +114,9 @@ pub enum ServiceError {
         /// Why.
         error: std::io::Error,
     },
+    /// The tree can't be copied.
+    #[error("the workspace {0}")]
+    NotCopied(CopyError),
     /// A file, path or edit is refused.
     #[error(transparent)]
     Tree(#[from] Error),
@@ -152,6 +156,16 @@ fn not_ready(state: WorkspaceState, reason: Option<&str>) -> String {
     }
 }
 
+fn of_copy(error: &CopyError) -> ErrorKind {
+    match error {
+        CopyError::Entries(_) | CopyError::Bytes(_) | CopyError::Time(_) | CopyError::Depth => {
+            ErrorKind::TooLarge
+        }
+        CopyError::Cancelled => ErrorKind::Conflict,
+        CopyError::File { cause, .. } => cause.kind(),
+    }
+}
+
 impl Classified for ServiceError {
     fn kind(&self) -> ErrorKind {
         match self {
@@ -172,6 +186,7 @@ impl Classified for ServiceError {
             Self::OtherNode(_) => ErrorKind::Unavailable,
             Self::NameOfFolder => ErrorKind::Invalid,
             Self::Directory { .. } | Self::Panicked => ErrorKind::Internal,
+            Self::NotCopied(error) => of_copy(error),
             Self::Folder(error) => error.kind(),
             Self::Tree(error) => error.kind(),
             Self::Files(error) => error.kind(),

@@ -28,7 +28,6 @@ use crate::Error;
 use crate::edit::MaskedTree;
 use crate::navigation::{Action, Navigation};
 
-pub(crate) use bash::CANCELLED_CODE;
 pub use bash::{CommandProgress, Commands, bash, check_bash};
 pub use edit::edit;
 pub use git::git;

@@ -20,7 +20,7 @@ use mc_domain::{CommandId, NavigationId, WorkspaceId, WorkspaceKind, WorkspaceSt
 use mc_git::Identity;
 use mc_memory::ProjectContext;
 use mc_memory::content_filter::run_blocking;
-use mc_sandbox::Sandbox;
+use mc_sandbox::{Limits, Sandbox};
 use mc_store::navigations::{self, StoredNavigation};
 use mc_store::workspaces::{self, Workspace as StoredWorkspace};
 use tokio::sync::OnceCell;
@@ -31,8 +31,10 @@ use crate::open::{OpenWorkspace, open};
 use crate::tools::{self, EditHistory};
 use crate::{Error, ServiceError, Settings, fetch, requests};
 use command::RunningCommands;
-use exclusion::{Exclusion, Permit};
+use exclusion::Exclusion;
 use histories::Histories;
+
+pub use exclusion::Permit;
 
 /// The workspaces of a node at work.
 #[derive(Debug, Default)]
@@ -213,16 +215,15 @@ impl Workbench {
         wait: WaitSeconds,
     ) -> Result<Command, ServiceError> {
         let session = self.session(ctx, principal, id).await?;
-        let tools = self.settings.commands.clone().ok_or(ServiceError::NoCommands)?;
         // Refused before anything waits.
         let root = session.open.work_tree.root()?;
         tools::check_bash(&session.open.for_tools(&root), &session.navigation)?;
-        let sandbox = self.sandbox().await?;
+        let (sandbox, limits) = self.sandbox().await?;
         let (session, permit) = self.alone(ctx, principal, session).await?;
-        self.check_space(ctx, principal, &session).await?;
+        self.check_space(ctx, principal, &session.open).await?;
         navigations::touch(&ctx.store, id).await?;
         let started =
-            self.commands.start(principal.user, session, permit, sandbox, tools.limits, request)?;
+            self.commands.start(principal.user, session, permit, sandbox, limits, request)?;
         // Its navigation or workspace may have been deleted before the command was known.
         if let Err(error) = self.stored(ctx, id).await {
             self.commands.cancel(id, started)?;
@@ -259,13 +260,21 @@ impl Workbench {
         self.commands.wait(id, command, WaitSeconds::default()).await
     }
 
-    async fn sandbox(&self) -> Result<Arc<Sandbox>, ServiceError> {
+    /// Returns what runs commands, with the limits of one.
+    pub async fn sandbox(&self) -> Result<(Arc<Sandbox>, Limits), ServiceError> {
         let tools = self.settings.commands.as_ref().ok_or(ServiceError::NoCommands)?;
         let detect = || async {
             let sandbox = Sandbox::detect(tools.sandbox.clone()).await;
             sandbox.map(Arc::new).map_err(|error| ServiceError::Tree(Error::Sandbox(error)))
         };
-        Ok(Arc::clone(self.sandbox.get_or_try_init(detect).await?))
+        let sandbox = Arc::clone(self.sandbox.get_or_try_init(detect).await?);
+        Ok((sandbox, tools.limits.clone()))
+    }
+
+    /// Waits until no other call changes the tree of a workspace, and lets none do so until the
+    /// result is dropped.
+    pub async fn enter(&self, open: &OpenWorkspace) -> Result<Permit, ServiceError> {
+        self.exclusion.enter(&tree_key(&open.workspace)).await
     }
 
     async fn stored(
@@ -298,19 +307,19 @@ impl Workbench {
         principal: &Principal,
         session: Session,
     ) -> Result<(Session, Permit), ServiceError> {
-        let permit = self.exclusion.enter(&session.tree_key()).await?;
+        let permit = self.enter(&session.open).await?;
         Ok((self.session(ctx, principal, session.id()).await?, permit))
     }
 
     /// Checks that the workspaces of the project may take more space. The collector measures what
     /// they take, so a command may exceed it by the limit of its own.
-    async fn check_space(
+    pub async fn check_space(
         &self,
         ctx: &ProjectContext,
         principal: &Principal,
-        session: &Session,
+        open: &OpenWorkspace,
     ) -> Result<(), ServiceError> {
-        if session.open.workspace.kind != WorkspaceKind::Clone {
+        if open.workspace.kind != WorkspaceKind::Clone {
             return Ok(());
         }
         let space = workspaces::space(&ctx.store, ctx.project.id, principal.user).await?;
@@ -337,7 +346,7 @@ impl Workbench {
     ) -> Result<ToolResponse, ServiceError> {
         let session = self.session(ctx, principal, id).await?;
         let (session, permit) = self.alone(ctx, principal, session).await?;
-        self.check_space(ctx, principal, &session).await?;
+        self.check_space(ctx, principal, &session.open).await?;
         let call = move |session: &mut Session, tree: &tools::Workspace<'_>| {
             // Until the file is written, even if the request is dropped.
             let _permit = permit;
@@ -392,10 +401,9 @@ impl Session {
     fn workspace(&self) -> WorkspaceId {
         self.open.workspace.id
     }
+}
 
-    /// Returns the key of the tree. A directory may be registered more than once.
-    fn tree_key(&self) -> String {
-        let workspace = &self.open.workspace;
-        workspace.folder.clone().unwrap_or_else(|| workspace.id.to_string())
-    }
+/// Returns the key of a workspace's tree. A directory may be registered more than once.
+fn tree_key(workspace: &StoredWorkspace) -> String {
+    workspace.folder.clone().unwrap_or_else(|| workspace.id.to_string())
 }

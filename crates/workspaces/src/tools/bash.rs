@@ -5,15 +5,13 @@ use std::time::Duration;
 
 use mc_contract::Request as _;
 use mc_contract::operations::workspace_tools::{BashRequest, ToolResponse};
-use mc_sandbox::{
-    Access, CapturedOutput, Command, Directory, EndedBy, Limit, Limits, OutputStream, Sandbox,
-    Status,
-};
+use mc_sandbox::{Access, Command, Directory, Limits, OutputStream, Sandbox};
 use tokio_util::sync::CancellationToken;
 
 use super::Workspace;
-use super::output::{Output, whole_end, whole_start};
+use super::output::Output;
 use crate::Error;
+use crate::command_result::{ending, text};
 use crate::navigation::{Action, Navigation};
 use crate::path::display;
 
@@ -21,12 +19,6 @@ use crate::path::display;
 const SHELL: &str = "/bin/bash";
 /// Kept bytes of standard output, and of standard error.
 const MAX_OUTPUT_BYTES: usize = 32 * 1024;
-/// Exit code of a command that reached a limit, as `timeout` has it.
-const LIMIT_CODE: i32 = 124;
-/// Exit code of a command that was cancelled, as after Ctrl-C.
-pub(crate) const CANCELLED_CODE: i32 = 130;
-/// Number that shells add to a signal for an exit code.
-const SIGNAL_CODE: i32 = 128;
 
 /// What runs commands.
 #[derive(Debug, Clone, Copy)]
@@ -75,15 +67,16 @@ pub async fn bash(
     };
     let outcome = commands.sandbox.run(command, on_output, cancel).await?;
     let (stdout, stderr) = (&outcome.stdout, &outcome.stderr);
-    let mut error = shown(workspace, stderr);
-    let (error_code, reason) = result(outcome.status, outcome.ended_by, &limits);
+    let mask = |shown: &str| workspace.tree().mask(shown);
+    let mut error = text(stderr, mask);
+    let (error_code, reason) = ending(&outcome, &limits, "timeout_seconds");
     if let Some(reason) = reason {
         let is_in_line = !error.is_empty() && !error.ends_with('\n');
         error.push_str(if is_in_line { "\n" } else { "" });
         error.push_str(&reason);
     }
     let is_truncated = stdout.omitted_bytes() > 0 || stderr.omitted_bytes() > 0;
-    let mut output = Output { text: shown(workspace, stdout), is_truncated, ..Output::default() };
+    let mut output = Output { text: text(stdout, mask), is_truncated, ..Output::default() };
     if is_truncated {
         output = output.note("the middle of the output was left out; filter it, or write a file");
     }
@@ -116,63 +109,4 @@ fn command(
     }
     command = command.directory(directory(cwd, Access::Writable)?);
     Ok(command.working_directory(display(cwd)).user(workspace.work_tree.user()))
-}
-
-/// Returns the exit code, and what else ended the command.
-fn result(status: Status, ended_by: EndedBy, limits: &Limits) -> (i32, Option<String>) {
-    match (ended_by, status) {
-        (EndedBy::Limit(limit), _) => {
-            let reason = reason_of(limit, limits);
-            (LIMIT_CODE, Some(format!("The command was ended: {reason}.")))
-        }
-        (EndedBy::Cancelled, _) => (CANCELLED_CODE, Some("The command was cancelled.".into())),
-        (EndedBy::Exit, Status::Exited(code)) => (code, None),
-        (EndedBy::Exit, Status::Signaled(signal)) => {
-            let reason = format!("The command was ended by signal {signal}.");
-            (SIGNAL_CODE + signal, Some(reason))
-        }
-    }
-}
-
-/// Returns which limit was reached, with the setting that an operator may raise.
-fn reason_of(limit: Limit, limits: &Limits) -> String {
-    let mebibytes = |bytes: u64| format!("{} MiB", bytes >> 20);
-    let (excess, setting) = match limit {
-        Limit::WallTime => {
-            let seconds = limits.wall_time.as_secs();
-            return format!(
-                "it ran longer than {seconds} s; set timeout_seconds, or do less at once"
-            );
-        }
-        Limit::ProcessorTime => (
-            format!("used more than {} s of processor time", limits.processor_time.as_secs()),
-            "processor_time_seconds",
-        ),
-        Limit::Memory => {
-            (format!("used more than {} of memory", mebibytes(limits.memory_bytes)), "memory_bytes")
-        }
-        Limit::Processes => {
-            (format!("started more than {} processes", limits.processes), "processes")
-        }
-        Limit::FileBytes => {
-            (format!("wrote a file of more than {}", mebibytes(limits.file_bytes)), "file_bytes")
-        }
-        Limit::DiskBytes => {
-            (format!("used more than {} of the disk", mebibytes(limits.disk_bytes)), "disk_bytes")
-        }
-    };
-    format!("it {excess}; do less at once, or ask the operator to raise sandbox.limits.{setting}")
-}
-
-/// Returns an output as masked text, with the number of bytes that were left out.
-fn shown(workspace: &Workspace<'_>, captured: &CapturedOutput) -> String {
-    let mask = |bytes: &[u8]| workspace.tree().mask(&String::from_utf8_lossy(bytes));
-    if captured.omitted_bytes() == 0 {
-        return mask(&[captured.head.as_slice(), &captured.tail].concat());
-    }
-    let (head, tail) = (whole_start(&captured.head), whole_end(&captured.tail));
-    let omitted = captured.total_bytes.saturating_sub((head.len() + tail.len()) as u64);
-    let (head, tail) = (mask(head), mask(tail));
-    let end = if head.is_empty() || head.ends_with('\n') { "" } else { "\n" };
-    format!("{head}{end}[{omitted} bytes omitted]\n{tail}")
 }

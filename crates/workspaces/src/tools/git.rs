@@ -11,8 +11,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::Workspace;
 use super::git_output::masked_output;
-use super::output::{MAX_BYTES, Output, whole_start};
+use super::output::{MAX_BYTES, Output};
 use crate::Error;
+use crate::command_result::whole_start;
 use crate::edit::FileView;
 use crate::navigation::{Action, Navigation};
 use crate::path::display;

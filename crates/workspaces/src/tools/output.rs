@@ -90,34 +90,9 @@ pub(super) fn one_line(name: &str) -> String {
     if name.chars().any(char::is_control) { name.escape_debug().collect() } else { name.to_owned() }
 }
 
-/// Returns the start of an output that was cut, to the end of a line or a word. A part of a secret
-/// would not be found.
-pub(super) fn whole_start(bytes: &[u8]) -> &[u8] {
-    let boundary = |is_boundary: fn(&u8) -> bool| bytes.iter().rposition(is_boundary);
-    let end = boundary(|byte| *byte == b'\n').or_else(|| boundary(u8::is_ascii_whitespace));
-    end.map_or(bytes, |end| &bytes[..=end])
-}
-
-/// Returns the end of an output that was cut, from the start of a line or a word.
-pub(super) fn whole_end(bytes: &[u8]) -> &[u8] {
-    let boundary = |is_boundary: fn(&u8) -> bool| bytes.iter().position(is_boundary);
-    let start = boundary(|byte| *byte == b'\n').or_else(|| boundary(u8::is_ascii_whitespace));
-    start.map_or(bytes, |start| &bytes[start + 1..])
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn cut_output_has_whole_lines_or_words() {
-        assert_eq!(whole_start(b"one\ntwo thr"), b"one\n");
-        assert_eq!(whole_start(b"one two thr"), b"one two ");
-        assert_eq!(whole_start(b"one"), b"one");
-        assert_eq!(whole_end(b"e two\nthree"), b"three");
-        assert_eq!(whole_end(b"e two"), b"two");
-        assert_eq!(whole_end(b"one"), b"one");
-    }
 
     #[test]
     fn output_of_lines_is_bounded() {

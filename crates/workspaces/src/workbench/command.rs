@@ -12,7 +12,8 @@ use tokio_util::sync::CancellationToken;
 use super::Session;
 use super::exclusion::Permit;
 use crate::background::{Background, BackgroundLimits, Finished, Full, Slot};
-use crate::tools::{self, CANCELLED_CODE, CommandProgress, Commands};
+use crate::command_result::CANCELLED_CODE;
+use crate::tools::{self, CommandProgress, Commands};
 use crate::{Error, ServiceError};
 
 /// How many commands run at once.

@@ -27,7 +27,7 @@ struct Tree {
 
 /// Permission to change a tree, until it is dropped.
 #[derive(Debug)]
-pub(super) struct Permit {
+pub struct Permit {
     tree: Arc<Tree>,
     _guard: OwnedMutexGuard<()>,
 }
@@ -62,7 +62,7 @@ impl Tree {
 
 impl Permit {
     /// Names the command that has the permit, for the errors of others.
-    pub fn name(&self, navigation: NavigationId, command: CommandId) {
+    pub(super) fn name(&self, navigation: NavigationId, command: CommandId) {
         *self.tree.command() = Some((navigation, command));
     }
 }
