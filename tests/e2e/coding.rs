@@ -1,5 +1,7 @@
 //! Patches in the real service: proposed by a scripted model and by a client, through MCP.
 
+mod preview;
+
 use std::path::Path;
 use std::time::Duration;
 

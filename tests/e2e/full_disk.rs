@@ -105,7 +105,7 @@ fn said_when_full(service: &Service) -> String {
     panic!("every save was stored:\n{}", service.log());
 }
 
-fn can_mount() -> bool {
+pub fn can_mount() -> bool {
     Command::new("unshare").args(["--mount", "true"]).status().is_ok_and(|status| status.success())
 }
 

@@ -18,6 +18,9 @@ const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// Starts a service, and mounts a small disk that only this service sees.
 const MOUNT_SMALL_DISK: &str =
     "mount -t tmpfs -o size=$2,mode=711 tmpfs \"$1\" && exec \"$0\" serve";
+/// Starts a service, and mounts a directory below /opt that only this service sees.
+const MOUNT_DIRECTORY: &str = "mount -t tmpfs -o mode=755 tmpfs /opt && mkdir -p \"$2\" && \
+                               mount --bind \"$1\" \"$2\" && shift 2 && exec \"$0\" \"$@\" serve";
 /// Size of a small disk for the index.
 const INDEX_DISK: &str = "32m";
 /// Size of a small disk for a data directory with an embedded PostgreSQL.
@@ -198,6 +201,15 @@ impl Service {
     /// Starts the process, as root, with its data directory on a small disk.
     pub async fn launch_with_a_small_data_disk(&mut self) {
         self.launch_mounted(self.data_dir.clone(), DATA_DISK).await;
+    }
+
+    /// Starts the process, as root, with a directory at a path below /opt.
+    pub async fn launch_with_directory(&mut self, directory: &Path, path: &str) {
+        let mut command = Command::new("unshare");
+        command.args(["--mount", "sh", "-c", MOUNT_DIRECTORY]);
+        command.arg(binary()).arg(directory).arg(path);
+        command.args(self.config.iter().flat_map(|file| [OsStr::new("--config"), file.as_ref()]));
+        self.launch_piped(command).await;
     }
 
     async fn launch_mounted(&mut self, directory: PathBuf, size: &str) {
@@ -460,7 +472,7 @@ fn free_port() -> u16 {
     listener.local_addr().expect("an address").port()
 }
 
-fn open_for_passage(directory: &Path) {
+pub fn open_for_passage(directory: &Path) {
     use std::os::unix::fs::PermissionsExt;
     let passage = std::fs::Permissions::from_mode(0o711);
     std::fs::set_permissions(directory, passage).expect("permissions");

@@ -38,6 +38,7 @@ OWN_FORMATS = {
     "repository-part": WORD,
     "document-source": WORD,
     "repository-location": st.sampled_from([REPOSITORY, NOWHERE]),
+    "command-time": st.integers(min_value=1, max_value=60).map("PT{}M".format),
     "expiry-date": st.one_of(DAYS_AHEAD.map(lambda at: at.date().isoformat()), DAYS_AHEAD.map(datetime.isoformat)),
 }
 for name, texts in OWN_FORMATS.items():

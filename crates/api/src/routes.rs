@@ -60,6 +60,7 @@ fn workspaces_and_patches() -> OpenApiRouter<ApiState> {
         .routes(routes!(workspaces::read_workspace_file))
         .routes(routes!(patches::generate_patch))
         .routes(routes!(patches::review_patch))
+        .routes(routes!(patches::preview_patch))
         .routes(routes!(patches::get_patch_run, patches::cancel_patch_run))
         .routes(routes!(patches::list_patches))
         .routes(routes!(patches::get_patch, patches::discard_patch))

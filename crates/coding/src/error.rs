@@ -4,7 +4,7 @@ use mc_domain::{Classified, ErrorKind, PatchId, PatchRunId, PatchState, Role};
 use mc_memory::chat;
 use mc_workspaces::ServiceError;
 
-use crate::CheckError;
+use crate::{CheckError, CommandProblem, WriteError};
 
 /// Most problems that an error lists.
 const SHOWN_PROBLEMS: usize = 10;
@@ -77,6 +77,23 @@ pub enum Error {
         /// The path, masked.
         path: String,
     },
+    /// A command of a dry run is refused.
+    #[error("the command `{command}` is refused: {problem}")]
+    Command {
+        /// The command, masked.
+        command: String,
+        /// Why.
+        problem: CommandProblem,
+    },
+    /// A preview would change the workspace.
+    #[error(
+        "a preview changes no file of the workspace; leave out dryRun, or have a person apply the \
+         diff with `memory-copilot patch check --apply` in a checkout"
+    )]
+    OnlyDryRuns,
+    /// A patch that fits could not be written.
+    #[error(transparent)]
+    Write(#[from] WriteError),
     /// The chat model wrote no patch.
     #[error("the model proposed no change{}", said(.0))]
     NoPatch(Vec<String>),
@@ -129,15 +146,19 @@ impl Classified for Error {
             | Self::OtherCommit => ErrorKind::Conflict,
             Self::TooManyRuns(_) | Self::TooManyRunsOfUser(_) => ErrorKind::RateLimited,
             Self::RunFailed { kind, .. } => *kind,
-            Self::PatchesOfOthers(_) => ErrorKind::Forbidden,
+            Self::PatchesOfOthers(_)
+            | Self::OnlyDryRuns
+            | Self::Command { problem: CommandProblem::Policy(_), .. } => ErrorKind::Forbidden,
             Self::Check(CheckError::Parse(_))
             | Self::Empty
             | Self::Unmasked(_)
+            | Self::Command { .. }
             | Self::UnmaskedPath { .. } => ErrorKind::Invalid,
             Self::Check(_) => ErrorKind::TooLarge,
             // An answer that can't be used is no fault of the service, and has its reason.
             Self::Chat(error) if error.kind() == ErrorKind::Internal => ErrorKind::Conflict,
             Self::Chat(error) => error.kind(),
+            Self::Write(error) => error.kind(),
             Self::Workspace(error) => error.kind(),
             Self::Path(error) => error.kind(),
             Self::Store(error) => error.kind(),
@@ -148,6 +169,8 @@ impl Classified for Error {
         match self {
             Self::PatchesOfOthers(_) => Some("all".to_owned()),
             Self::UnmaskedPath { field, .. } => Some((*field).to_owned()),
+            Self::Command { .. } => Some("commands".to_owned()),
+            Self::OnlyDryRuns => Some("dryRun".to_owned()),
             Self::Workspace(error) => error.field(),
             _ => None,
         }

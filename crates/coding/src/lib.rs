@@ -2,11 +2,14 @@
 
 mod answer;
 mod check;
+mod commands;
 mod context;
 mod error;
+mod lint;
 mod masking;
 mod metrics;
 mod paths;
+mod preview;
 mod prompt;
 mod propose;
 pub mod registry;
@@ -19,6 +22,7 @@ mod shown;
 mod write;
 
 pub use check::{CheckError, CheckedPatch, Limits, Problem, check};
+pub use commands::CommandProblem;
 pub use error::Error;
 pub use paths::{PathProblem, PathRules};
 pub use risk::{Risk, RiskKind, risks};

@@ -13,6 +13,7 @@ pub struct PatchMetrics {
     attempts: Family<Labels, Counter>,
     successes: Family<Labels, Counter>,
     tokens: Family<Labels, Counter>,
+    failed_commands: Family<Labels, Counter>,
     durations: Family<Labels, Histogram, fn() -> Histogram>,
 }
 
@@ -25,6 +26,10 @@ impl PatchMetrics {
             attempts: counter("coding_patch_attempt", "Patches that were requested"),
             successes: counter("coding_patch_success", "Patches that were proposed and apply"),
             tokens: counter("coding_patch_tokens", "Tokens of chat models for patches"),
+            failed_commands: counter(
+                "coding_patch_compile_fail",
+                "Commands of dry runs that failed",
+            ),
             durations: metrics.register(
                 "coding_patch_duration_seconds",
                 "Duration of work on patches",
@@ -49,6 +54,11 @@ impl PatchMetrics {
             let labels = vec![("run", run.to_owned()), ("kind", kind.to_owned())];
             self.tokens.get_or_create(&labels).inc_by(tokens);
         }
+    }
+
+    /// Counts a command of a dry run that failed, by its program.
+    pub fn count_failed_command(&self, program: &str) {
+        self.failed_commands.get_or_create(&label("program", program)).inc();
     }
 
     /// Counts the duration of a run of this kind.

@@ -6,7 +6,6 @@ use chrono::Utc;
 use mc_chat::{ChatRequest, JsonAnswer, ModelRole, Usage};
 use mc_contract::operations::patch::{Finding, PatchReview, PatchUsage, ReviewPatch};
 use mc_domain::{FindingKind, ReviewFocus, ReviewStatus, Severity, code_path};
-use mc_indexer::syntax;
 use mc_memory::chat;
 use mc_patch::{FilePatch, PlannedFile};
 use mc_prompt_guard::neutralize;
@@ -16,12 +15,14 @@ use mc_workspaces::open::OpenWorkspace;
 use serde::Deserialize;
 use serde_json::json;
 
+use crate::lint::{NewSyntaxErrors, new_syntax_errors};
 use crate::masking::{masked, sanitized};
+use crate::preview::placed;
 use crate::propose::problems;
 use crate::run::Run;
 use crate::service::CodingContext;
 use crate::shown::FileProblem;
-use crate::{Error, Limits, PathRules, Risk, RiskKind, check_shown, registry};
+use crate::{Error, Limits, Risk, RiskKind, registry};
 
 const INSTRUCTIONS: &str = include_str!("../../../system_prompts/patch_review.txt");
 /// Changed lines from which a patch is hard to review.
@@ -208,11 +209,7 @@ fn find(tree: &MaskedTree<'_>, patch: &StoredPatch, limits: Limits) -> Result<St
         let (message, file) = (masked(&message), file.map(masked));
         findings.push(Finding { kind, severity, message, file });
     };
-    let paths = PathRules::new(
-        patch.target_paths.iter().map(String::as_str),
-        patch.forbidden_paths.iter().map(String::as_str),
-    )?;
-    let shown = check_shown(tree, &patch.diff, &paths, limits)?;
+    let shown = placed(tree, patch, limits)?;
     for problem in problems(&shown) {
         let message = format!("it does not fit the workspace any more: {problem}");
         add(FindingKind::Conflict, Severity::High, None, message);
@@ -252,18 +249,10 @@ fn of_risk(kind: RiskKind) -> FindingKind {
     }
 }
 
-/// Compares the syntax errors of a file before and after the patch.
+/// Returns what is found about new syntax errors of a file.
 fn syntax_finding(file: &PlannedFile<FileProblem>) -> Option<(Severity, String)> {
-    let after = file.outcome.as_ref().ok()?.content.as_deref()?;
-    let path = file.patch.path.as_str();
-    let errors = |content: &[u8]| syntax::errors(path, std::str::from_utf8(content).ok()?);
-    let now = errors(after)?;
-    let before = file.before.as_deref().and_then(errors).map_or(0, |errors| errors.count);
-    if now.count <= before {
-        return None;
-    }
-    let line = now.first_line;
-    Some(if before == 0 {
+    let NewSyntaxErrors { were_none, line } = new_syntax_errors(file)?;
+    Some(if were_none {
         (Severity::High, format!("can't be parsed after the patch: syntax error at line {line}"))
     } else {
         (Severity::Medium, format!("has more syntax errors than before, first at line {line}"))

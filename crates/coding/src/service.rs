@@ -5,18 +5,21 @@ use std::time::{Duration, Instant};
 
 use mc_accounts::Principal;
 use mc_contract::number::WaitSeconds;
-use mc_contract::operations::patch::{GeneratePatch, Patch, PatchReview, PatchRun, ReviewPatch};
+use mc_contract::operations::patch::{
+    GeneratePatch, Patch, PatchPreview, PatchReview, PatchRun, PreviewPatch, ReviewPatch,
+};
 use mc_domain::{
     Classified as _, PatchId, PatchRunId, PatchRunKind, PatchRunState, UserId, WorkspaceId,
 };
 use mc_memory::ProjectContext;
 use mc_metrics::Metrics;
 use mc_rag::{RagContext, RagSettings};
-use mc_workspaces::Settings as WorkspaceSettings;
+use mc_workspaces::Workbench;
 use mc_workspaces::background::{Background, BackgroundLimits, Full};
 use mc_workspaces::open::{self, OpenWorkspace};
 
 use crate::metrics::PatchMetrics;
+use crate::preview::{self, Checks};
 use crate::run::{Run, Stage};
 use crate::{CodingSettings, Error, propose, registry, review};
 
@@ -37,8 +40,8 @@ pub struct CodingContext {
     pub rag: RagContext,
     /// Settings of the search.
     pub rag_settings: Arc<RagSettings>,
-    /// Settings of the workspaces of this node.
-    pub workspaces: Arc<WorkspaceSettings>,
+    /// The workspaces of this node.
+    pub workbench: Arc<Workbench>,
     /// Settings of patches.
     pub settings: Arc<CodingSettings>,
 }
@@ -46,7 +49,8 @@ pub struct CodingContext {
 impl CodingContext {
     /// Opens a workspace of the caller.
     async fn open(&self, workspace: WorkspaceId) -> Result<Arc<OpenWorkspace>, Error> {
-        let opened = open::open(&self.project, &self.principal, &self.workspaces, workspace);
+        let opened =
+            open::open(&self.project, &self.principal, &self.workbench.settings, workspace);
         Ok(Arc::new(opened.await?))
     }
 }
@@ -72,6 +76,7 @@ impl Subject {
 enum Outcome {
     Patch(Box<Patch>),
     Review(Box<PatchReview>),
+    Preview(Box<PatchPreview>),
 }
 
 /// The work on patches of a node.
@@ -130,6 +135,31 @@ impl Coding {
         self.run(user, workspace, id, wait).await
     }
 
+    /// Starts to try a patch for a workspace of the caller, and waits some seconds for the result.
+    pub async fn preview(
+        &self,
+        ctx: CodingContext,
+        workspace: WorkspaceId,
+        patch: PatchId,
+        request: PreviewPatch,
+        wait: WaitSeconds,
+    ) -> Result<PatchRun, Error> {
+        // Refused before anything runs.
+        if request.dry_run == Some(false) {
+            return Err(Error::OnlyDryRuns);
+        }
+        let checks = Checks::of(&ctx, &request).await?;
+        let opened = ctx.open(workspace).await?;
+        let patch = registry::of_workspace(&ctx.project, workspace, patch).await?;
+        let user = ctx.principal.user;
+        let start = |run: Run| async move {
+            let preview = preview::preview(&ctx, &opened, &patch, checks, &run).await?;
+            Ok(Outcome::Preview(Box::new(preview)))
+        };
+        let id = self.start(user, workspace, PatchRunKind::Preview, start)?;
+        self.run(user, workspace, id, wait).await
+    }
+
     /// Starts a run of a user.
     fn start<W: Future<Output = Result<Outcome, Error>> + Send + 'static>(
         &self,
@@ -179,21 +209,24 @@ impl Coding {
             Some(Err(_)) if now.is_cancelled => (PatchRunState::Cancelled, None),
             Some(Err((kind, reason))) => return Err(Error::RunFailed { kind, reason }),
         };
-        let (patch, review) = match outcome {
-            None => (None, None),
-            Some(Outcome::Patch(patch)) => (Some(*patch), None),
-            Some(Outcome::Review(review)) => (None, Some(*review)),
-        };
         let Subject { kind, stage: current, .. } = now.subject;
-        Ok(PatchRun {
+        let mut run = PatchRun {
             run_id: id,
             kind,
             state,
             stage: current.get().to_owned(),
             started_at: now.started_at,
-            patch,
-            review,
-        })
+            patch: None,
+            review: None,
+            preview: None,
+        };
+        match outcome {
+            None => {}
+            Some(Outcome::Patch(patch)) => run.patch = Some(*patch),
+            Some(Outcome::Review(review)) => run.review = Some(*review),
+            Some(Outcome::Preview(preview)) => run.preview = Some(*preview),
+        }
+        Ok(run)
     }
 
     /// Cancels all runs in a workspace.

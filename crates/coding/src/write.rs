@@ -1,5 +1,6 @@
 //! Applies a checked patch to its tree.
 
+use mc_domain::{Classified, ErrorKind};
 use mc_files::{FileError, Root};
 use mc_patch::{FilePatch, Operation, PlannedFile};
 
@@ -33,6 +34,15 @@ pub enum WriteError {
         /// File that was changed.
         left: String,
     },
+}
+
+impl Classified for WriteError {
+    fn kind(&self) -> ErrorKind {
+        match self {
+            Self::DoesNotApply => ErrorKind::Conflict,
+            Self::Failed { cause, .. } | Self::Incomplete { cause, .. } => cause.kind(),
+        }
+    }
 }
 
 /// Applies a patch to the tree that it was checked against: all of its files, or none. A file that

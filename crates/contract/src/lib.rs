@@ -3,6 +3,7 @@
 #[macro_use]
 pub mod request;
 
+pub mod duration;
 pub mod error;
 pub mod expiry;
 pub mod limits;
@@ -17,6 +18,7 @@ pub mod schema;
 pub mod secret;
 pub mod text;
 
+pub use duration::CommandTime;
 pub use error::{ValidationError, Violation};
 pub use expiry::ExpiryDate;
 pub use meta::Meta;

@@ -8,7 +8,9 @@ use utoipa::openapi::schema::{ArrayBuilder, Schema};
 use utoipa::{PartialSchema, ToSchema};
 use uuid::Uuid;
 
-use crate::text::{ErrorSignal, FreeText, PathPattern, ShortText, Symbol, WorkspacePath};
+use crate::text::{
+    CommandLine, ErrorSignal, FreeText, PathPattern, ShortText, Symbol, WorkspacePath,
+};
 use crate::{limits, schema};
 
 macro_rules! lists {
@@ -65,6 +67,8 @@ lists! {
     PathPatterns([PathPattern; 100], PathPattern::schema());
     /// Paths in a workspace.
     WorkspacePaths([WorkspacePath; 100], WorkspacePath::schema());
+    /// Commands of a dry run, each a program with its arguments.
+    CommandLines([CommandLine; 10], CommandLine::schema());
     /// Ids of records.
     RecordIds([RecordId; limits::IDS], RecordId::schema());
     /// Ids of the items of a bundle: records, documents, dialogs or passages of code.

@@ -166,6 +166,8 @@ texts! {
     JsonPath = TextRule::line(512);
     /// A key of a JSON object, with any characters, or nothing.
     JsonKey = TextRule::any(512);
+    /// A command of a dry run: a program and its arguments, with spaces between them.
+    CommandLine = TextRule::line(1_000);
     /// A command of bash, of one or several lines.
     ShellCommand = TextRule::prose(16 * 1024);
     /// A SHA-256 in hexadecimal digits.

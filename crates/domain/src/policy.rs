@@ -112,7 +112,7 @@ pub struct Policy {
     /// Limits in tokens.
     pub tokens: TokenLimits,
     /// Commands that a dry run of a patch may start, each by its first words (`cargo test`): at
-    /// most 100 of 200 characters. Reserved for tools that change code: nothing starts them yet.
+    /// most 100 of 200 characters. Without any, none is started.
     #[cfg_attr(feature = "openapi", schema(max_items = 100))]
     pub allowed_commands: Vec<String>,
     /// Toolsets of MCP servers for which neither user nor operator has chosen any: at most 6. An

@@ -28,7 +28,7 @@ pub use excerpt::Excerpt;
 pub use failure::{Suggestions, failure};
 pub use model_text::{MIME, ModelText};
 pub use opened::{UNCONFIRMED, add_next, document, is_proposal, past_the_end, piece, record};
-pub use patches::{patch_review, patch_run, patch_state, patches};
+pub use patches::{patch_preview, patch_review, patch_run, patch_state, patches};
 pub use rag::{index_run, matches};
 pub use results::results;
 pub use untrusted_block::structured;

@@ -40,7 +40,7 @@ pub use spec::{Handles, Route, SUBCOMMAND};
 pub use tool::Tool;
 
 /// All tools, in the order of the list.
-pub static TOOLS: [Tool; 25] = [
+pub static TOOLS: [Tool; 26] = [
     Tool::new::<recall::Recall>(),
     Tool::new::<save::Save>(),
     Tool::new::<search::Search>(),
@@ -59,6 +59,7 @@ pub static TOOLS: [Tool; 25] = [
     Tool::new::<workspace_read_file::WorkspaceReadFile>(),
     Tool::new::<patches::GeneratePatchTool>(),
     Tool::new::<patches::ReviewPatchTool>(),
+    Tool::new::<patches::PreviewPatchTool>(),
     Tool::new::<patches::ListPatches>(),
     Tool::new::<patches::DiscardPatch>(),
     Tool::new::<navigator::Navigator>(),

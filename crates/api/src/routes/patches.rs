@@ -8,7 +8,7 @@ use mc_coding::{CodingContext, registry};
 use mc_contract::operations::page::Page;
 use mc_contract::operations::patch::{
     GeneratePatch, Patch, PatchListItem, PatchPathParams, PatchQuery, PatchRun, PatchRunPathParams,
-    PatchRunQuery, ReviewPatch, WorkspacePatchPathParams,
+    PatchRunQuery, PreviewPatch, ReviewPatch, WorkspacePatchPathParams,
 };
 use mc_contract::operations::workspace::WorkspacePathParams;
 use mc_domain::{PatchId, Permission, WorkspaceId};
@@ -69,14 +69,37 @@ pub async fn review_patch(
     Ok(Json(api.coding.review(ctx, id, patch_id, request, wait).await?))
 }
 
+/// Preview a patch.
+///
+/// Applies the patch to a copy of the workspace, and runs commands there in a sandbox without a
+/// network. The workspace stays as it is, and the copy is deleted. The work goes on if it takes
+/// longer than the request waits.
+#[utoipa::path(
+    post, path = "/workspaces/{id}/patches/{patch_id}/preview", tag = "patches",
+    params(WorkspacePatchPathParams, PatchRunQuery), request_body = PreviewPatch,
+    extensions(("x-access" = json!(Access::Permission(Permission::Draft)))),
+    responses((status = 200, description = "The preview, or how far it is", body = PatchRun))
+)]
+pub async fn preview_patch(
+    State(api): State<ApiState>,
+    caller: Principal,
+    PathParams(WorkspacePatchPathParams { id, patch_id }): PathParams<WorkspacePatchPathParams>,
+    QueryString(query): QueryString<PatchRunQuery>,
+    JsonBody(request): JsonBody<PreviewPatch>,
+) -> Result<Json<PatchRun>, Problem> {
+    let ctx = api.coding_context(&caller, id).await?;
+    let wait = query.wait_seconds.unwrap_or_default();
+    Ok(Json(api.coding.preview(ctx, id, patch_id, request, wait).await?))
+}
+
 /// Follow a patch run.
 ///
-/// Waits some seconds for its end, and returns its patch or how far it is.
+/// Waits some seconds for its end, and returns its result or how far it is.
 #[utoipa::path(
     get, path = "/workspaces/{id}/patch-runs/{run_id}", tag = "patches",
     params(PatchRunPathParams, PatchRunQuery),
     extensions(("x-access" = json!(Access::Permission(Permission::Draft)))),
-    responses((status = 200, description = "The patch, or how far it is", body = PatchRun))
+    responses((status = 200, description = "The result, or how far it is", body = PatchRun))
 )]
 pub async fn get_patch_run(
     State(api): State<ApiState>,
@@ -169,7 +192,7 @@ impl ApiState {
             project,
             principal: (**caller).clone(),
             rag_settings: Arc::clone(&self.settings.rag),
-            workspaces: Arc::clone(&self.workbench.settings),
+            workbench: Arc::clone(&self.workbench),
             settings: Arc::clone(&self.settings.coding),
         })
     }

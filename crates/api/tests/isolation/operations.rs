@@ -92,6 +92,7 @@ pub const OPERATIONS: &[(&str, Generator)] = &[
     ("end_navigation", workspaces::end),
     ("generate_patch", patches::generate),
     ("review_patch", patches::review),
+    ("preview_patch", patches::preview),
     ("get_patch_run", patches::run),
     ("cancel_patch_run", patches::cancel),
     ("list_patches", patches::list),

@@ -11,10 +11,10 @@ use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 use utoipa::{IntoParams, ToSchema};
 
-use crate::list::{WorkspacePaths, limited};
+use crate::list::{CommandLines, WorkspacePaths, limited};
 use crate::number::{ContextBytes, PageLimit, WaitSeconds};
 use crate::text::{DiffText, FreeText, IssueId, ShortText, WorkspacePath};
-use crate::{ProjectKey, Request, ValidationError};
+use crate::{CommandTime, ProjectKey, Request, ValidationError};
 
 /// Most files of `contextFiles`.
 const CONTEXT_FILES: usize = 50;
@@ -135,6 +135,8 @@ pub struct PatchRun {
     pub patch: Option<Patch>,
     /// The review.
     pub review: Option<PatchReview>,
+    /// The preview.
+    pub preview: Option<PatchPreview>,
 }
 
 path! {
@@ -211,6 +213,113 @@ pub struct Finding {
     pub message: String,
     /// The file, from the root of the workspace; absent if it is about the whole patch.
     pub file: Option<String>,
+}
+
+/// A preview to request: what a patch would do to its workspace.
+#[skip_serializing_none]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+#[schema(example = json!({"commands": ["bundle exec rspec"], "timeout": "PT5M"}))]
+pub struct PreviewPatch {
+    /// Commands that are run one after the other in a copy of the workspace, until one fails. The
+    /// policy of the project must allow each (`allowed_commands`).
+    #[serde(default)]
+    pub commands: CommandLines,
+    /// Whether the workspace stays as it is; true by default.
+    pub dry_run: Option<bool>,
+    /// Time of all commands together; `PT10M` by default.
+    pub timeout: Option<CommandTime>,
+}
+
+impl Request for PreviewPatch {}
+
+/// What a patch does to its workspace.
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(example = json!({
+    "patchId": "019a0000-0000-7000-8000-000000000030",
+    "workspaceId": "019a0000-0000-7000-8000-000000000021", "applied": true,
+    "preview": {
+        "workspaceDiff": " app/delivery/carrier.rb | 5 +++--\n 1 file changed",
+        "detectedConflicts": [], "lintWarnings": []
+    },
+    "commands": [{
+        "command": "bundle exec rspec", "executed": true, "exitCode": 0,
+        "logs": "3 examples, 0 failures\n", "durationMs": 2100
+    }],
+    "metrics": {"copyMs": 40, "patchApplyMs": 4, "dockerRunMs": 2130},
+    "completedAt": "2026-11-20T10:06:00Z"
+}))]
+pub struct PatchPreview {
+    /// The patch's id.
+    pub patch_id: PatchId,
+    /// Its workspace.
+    pub workspace_id: WorkspaceId,
+    /// Whether all of the patch fits the files.
+    pub applied: bool,
+    /// What it changes.
+    pub preview: WorkspacePreview,
+    /// The commands, in the order of the request.
+    pub commands: Vec<PreviewedCommand>,
+    /// How long its parts took.
+    pub metrics: PreviewMetrics,
+    /// When it ended.
+    pub completed_at: DateTime<Utc>,
+}
+
+/// What a patch changes in a workspace.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct WorkspacePreview {
+    /// Changed lines of each file, as `git diff --stat` shows them.
+    pub workspace_diff: String,
+    /// Why files can't be changed.
+    pub detected_conflicts: Vec<String>,
+    /// What is wrong with the changed lines, and what commands report about lines of the workspace:
+    /// at most 200.
+    pub lint_warnings: Vec<LintWarning>,
+}
+
+/// A remark about a line.
+#[skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct LintWarning {
+    /// Path from the root of the workspace.
+    pub file: String,
+    /// The line in the changed file, from 1; absent if it is about the whole file.
+    pub line: Option<u32>,
+    /// What is wrong.
+    pub message: String,
+}
+
+/// A command of a preview.
+#[skip_serializing_none]
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PreviewedCommand {
+    /// The command.
+    pub command: String,
+    /// Whether it was run. It is not if the patch does not fit, or a command before it failed.
+    pub executed: bool,
+    /// Its exit code: 124 if it reached a limit, and 128 with the number of a signal that ended it.
+    pub exit_code: Option<i32>,
+    /// Its output and errors, with secrets and personal data masked; the middle of a long one is
+    /// left out.
+    pub logs: String,
+    /// How long it took.
+    pub duration_ms: u64,
+}
+
+/// How long the parts of a preview took.
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PreviewMetrics {
+    /// Copying the workspace.
+    pub copy_ms: u64,
+    /// Checking and applying the patch.
+    pub patch_apply_ms: u64,
+    /// All commands, with the start and the end of the sandbox.
+    pub docker_run_ms: u64,
 }
 
 /// Which patches to list.

@@ -55,6 +55,8 @@ vocabularies! {
         PatchGenerated = "patch.generated",
         /// A patch was reviewed; `details` has the verdict.
         PatchReviewed = "patch.reviewed",
+        /// A patch was tried; `details` has its commands and whether they succeeded.
+        PatchPreviewed = "patch.previewed",
         /// A patch was discarded.
         PatchDiscarded = "patch.discarded",
         /// A repository got another name; `details` has both.

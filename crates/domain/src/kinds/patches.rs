@@ -17,6 +17,8 @@ vocabularies! {
         Generate = "generate",
         /// It reviews a patch.
         Review = "review",
+        /// It tries a patch.
+        Preview = "preview",
     }
 
     /// What a review of a patch looks at.
@@ -73,7 +75,7 @@ vocabularies! {
     PatchRunState, "state", {
         /// It has not ended.
         Running = "running",
-        /// It has ended, and has a patch.
+        /// It has ended, and has a result.
         Completed = "completed",
         /// It was cancelled.
         Cancelled = "cancelled",

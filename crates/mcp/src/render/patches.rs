@@ -93,6 +93,67 @@ pub fn patch_review(review: &Value) -> ModelText {
     text
 }
 
+/// Renders a preview, or how far it is. The logs of each command have at most their share of
+/// `budget` tokens.
+pub fn patch_preview(preview: &Value, budget: usize) -> ModelText {
+    if !preview["preview"].is_object() {
+        return unfinished(preview);
+    }
+    let mut text = ModelText::from_constant("preview of patchId ");
+    text.add_line(string(preview, "patchId"), NAME);
+    text.add(if preview["applied"] == true {
+        ": it fits; the workspace is unchanged."
+    } else {
+        ": it does not fit, so nothing was tried. Propose it again."
+    });
+    let commands = items(preview, "commands");
+    let has_failed = |command: &&Value| command["exitCode"].as_i64().is_some_and(|code| code != 0);
+    if let Some(failed) = commands.iter().find(has_failed) {
+        text.add("\nA command failed with the exit code ");
+        text.add_number(failed["exitCode"].as_i64().unwrap_or_default());
+        text.add("; those after it were not run.");
+    }
+    let mut data = Data::default();
+    let found = &preview["preview"];
+    data.section("changes");
+    data.text(string(found, "workspaceDiff"));
+    add_section(&mut data, "conflicts", items(found, "detectedConflicts"));
+    let warnings = items(found, "lintWarnings");
+    if !warnings.is_empty() {
+        data.section("warnings");
+    }
+    for warning in warnings.iter().take(LISTED) {
+        let line = warning["line"].as_u64().map(|line| line.to_string()).unwrap_or_default();
+        data.item("- line", &[&line]);
+        data.field("file", string(warning, "file"));
+        data.text(string(warning, "message"));
+    }
+    data.skipped(warnings.len().saturating_sub(LISTED), "more warnings");
+    if !commands.is_empty() {
+        data.section("commands");
+    }
+    for command in commands {
+        let code = command["exitCode"].as_i64();
+        let ended = code.map_or("not-run".to_owned(), |code| format!("exit-code-{code}"));
+        data.item("-", &[&ended]);
+        data.field("command", string(command, "command"));
+        data.text(end_of(string(command, "logs"), budget / commands.len()));
+    }
+    text.add("\nresult").add_cautioned(data);
+    text
+}
+
+/// Returns the end of a log, which has the result: at most `budget` tokens of whole lines.
+fn end_of(log: &str, budget: usize) -> &str {
+    let mut shown = log;
+    while tokens::fitting(shown, budget) < shown.len() {
+        let middle = shown.floor_char_boundary(shown.len() / 2);
+        let line = shown[middle..].find('\n').map_or(shown.len(), |end| middle + end + 1);
+        shown = &shown[line..];
+    }
+    shown
+}
+
 /// Renders the id and the state of a patch.
 pub fn patch_state(patch: &Value) -> ModelText {
     let mut text = ModelText::from_constant("patchId ");
@@ -144,6 +205,35 @@ mod tests {
         assert_eq!(text.matches("</recalled").count(), 1, "no text ends the block: {text}");
         assert!(text.len() < 1_500, "{text}");
         assert!(!patch_run(&run, 100_000).to_string().contains("is longer"));
+    }
+
+    #[test]
+    fn preview_has_the_end_of_the_logs() {
+        let logs = format!("{}</recalled>\n3 tests failed\n", "one test passed\n".repeat(2_000));
+        let preview = json!({
+            "patchId": "p", "applied": true, "preview": {
+                "workspaceDiff": " a | 2 +-\n", "detectedConflicts": [],
+                "lintWarnings": [{"file": "a", "line": 3, "message": "syntax error"}],
+            },
+            "commands": [
+                {"command": "npm test", "executed": true, "exitCode": 1, "logs": logs},
+                {"command": "npm run lint", "executed": false, "logs": ""},
+            ],
+        });
+        let text = patch_preview(&preview, 200).to_string();
+        for part in ["it fits", "exit code 1", "3 tests failed", "- line 3", "not-run"] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        assert_eq!(text.matches("</recalled").count(), 1, "no text ends the block: {text}");
+        assert!(text.len() < 2_000, "{} bytes: {text}", text.len());
+        let conflict = json!({
+            "patchId": "p", "applied": false, "commands": [],
+            "preview": {"workspaceDiff": "", "detectedConflicts": ["a does not exist"]},
+        });
+        let text = patch_preview(&conflict, 200).to_string();
+        assert!(text.contains("does not fit") && text.contains("| a does not exist"), "{text}");
+        let text = patch_preview(&json!({"state": "running", "runId": "r"}), 200).to_string();
+        assert!(text.contains("runId r"), "{text}");
     }
 
     #[test]

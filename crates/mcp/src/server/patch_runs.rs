@@ -68,7 +68,8 @@ fn stage(response: &Value) -> String {
 
 /// Returns a run that has ended as its result.
 fn flat(mut response: Value) -> Value {
-    if let Some(result) = ["patch", "review"].into_iter().find(|name| response[*name].is_object()) {
+    let results = ["patch", "review", "preview"];
+    if let Some(result) = results.into_iter().find(|name| response[*name].is_object()) {
         let run = response["runId"].take();
         response = response[result].take();
         response["runId"] = run;
@@ -84,6 +85,8 @@ mod tests {
     fn ended_run_is_its_patch() {
         let ended = json!({"runId": "r", "state": "completed", "patch": {"patchId": "p"}});
         assert_eq!(flat(ended), json!({"patchId": "p", "runId": "r"}));
+        let tried = json!({"runId": "r", "preview": {"patchId": "p", "preview": {}}});
+        assert_eq!(flat(tried), json!({"patchId": "p", "preview": {}, "runId": "r"}));
         let running = json!({"runId": "r", "state": "running"});
         assert_eq!(flat(running.clone()), running);
         assert_eq!(stage(&json!({"stage": "asking\n\u{1b}[31m the model"})), "askingm the model");

@@ -1,10 +1,10 @@
-//! `coding_generate_patch`, `coding_list_patches` and `coding_discard_patch` (seed 000).
+//! `coding_generate_patch` and the other tools of patches (seed 000).
 
 use http::Method;
 use mc_contract::Request;
 use mc_contract::operations::page::Page;
 use mc_contract::operations::patch::{
-    GeneratePatch, Patch, PatchListItem, PatchReview, ReviewPatch,
+    GeneratePatch, Patch, PatchListItem, PatchPreview, PatchReview, PreviewPatch, ReviewPatch,
 };
 use mc_contract::{ProjectKey, number::PageLimit};
 use mc_domain::{PatchId, PatchState, WorkspaceId};
@@ -99,6 +99,44 @@ impl Definition for ReviewPatchTool {
 
     fn result(_arguments: &JsonObject, response: Value) -> Result<CallToolResult, CoreError> {
         tool_response(response, render::patch_review)
+    }
+}
+
+/// The tool `coding_apply_patch_preview`.
+pub struct PreviewPatchTool;
+
+impl Definition for PreviewPatchTool {
+    const SPEC: Spec = Spec {
+        name: "coding_apply_patch_preview",
+        title: "Try a patch",
+        description: "Applies a patch to a copy of the workspace and runs commands of your choice \
+                      there; the workspace stays as it is. Only if the user asks for it. If it \
+                      takes long, the answer has runId: call again with it.",
+        toolsets: &[Toolset::Coding],
+        effect: Effect::Adds,
+        route: Route::PatchRun("patches/{patchId}/preview"),
+        names_project: false,
+        handles: Handles::None,
+        arguments: &[
+            Argument::own("workspaceId", "").required(),
+            Argument::own("patchId", "Required without runId"),
+            Argument::new("commands", "Such as cargo test; those that the policy allows"),
+            Argument::new("dryRun", "Only true, the default"),
+            Argument::new("timeout", "Of all commands: default PT10M"),
+            Argument::own("runId", "Of a run that still works"),
+            Argument::own("cancel", "Whether to end that run"),
+            Argument::own("limit_tokens", "Default 8000"),
+        ],
+        fixed: None,
+        output: &["patchId", "applied", "preview", "commands", "metrics", "completedAt"],
+    };
+    type Request = PreviewPatch;
+    type Own = OfPatchRun;
+    type Response = PatchPreview;
+
+    fn result(arguments: &JsonObject, response: Value) -> Result<CallToolResult, CoreError> {
+        let budget = budget_or(BUDGET, arguments);
+        tool_response(response, |response| render::patch_preview(response, budget))
     }
 }
 

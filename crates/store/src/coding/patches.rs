@@ -290,6 +290,29 @@ pub async fn set_review(
     Ok(is_reviewed)
 }
 
+/// Stores whether a dry run of a patch that changed no file has succeeded, and returns whether it
+/// was one. `commands` are masked.
+pub async fn set_dry_run(
+    tx: &mut Tx,
+    id: PatchId,
+    has_succeeded: bool,
+    commands: &[&str],
+) -> Result<bool> {
+    let is_stored = tx
+        .has_changed(sqlx::query!(
+            "update patches set has_dry_run = $2, updated_at = now()
+             where id = $1 and state = 'generated'",
+            id.0,
+            has_succeeded
+        ))
+        .await?;
+    if is_stored {
+        let details = json!({"commands": commands, "succeeded": has_succeeded});
+        audit::record(tx, NewEvent::new(AuditAction::PatchPreviewed, id).with(details));
+    }
+    Ok(is_stored)
+}
+
 /// Discards a patch that changed no file, and returns whether it was one.
 pub async fn discard(tx: &mut Tx, id: PatchId) -> Result<bool> {
     let is_discarded = tx

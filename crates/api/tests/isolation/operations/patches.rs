@@ -1,5 +1,5 @@
 //! Patches, which their authors and the maintainers of the project see. No node has the files of
-//! the seeded workspaces, so none is proposed or reviewed.
+//! the seeded workspaces, so none is proposed, reviewed or tried.
 
 use serde_json::json;
 
@@ -20,9 +20,18 @@ pub fn generate(d: &mut Draw<'_>) -> Attempt {
 }
 
 pub fn review(d: &mut Draw<'_>) -> Attempt {
+    of_patch_in_workspace(d, "review")
+}
+
+pub fn preview(d: &mut Draw<'_>) -> Attempt {
+    of_patch_in_workspace(d, "preview")
+}
+
+/// A request for work on any patch in any workspace.
+fn of_patch_in_workspace(d: &mut Draw<'_>, work: &str) -> Attempt {
     let patch = d.thing(|project| &project.patches).map_or_else(|| d.id(), |(_, patch)| patch.id);
     let request =
-        |id: &str| Attempt::post(format!("/workspaces/{id}/patches/{patch}/review"), &json!({}));
+        |id: &str| Attempt::post(format!("/workspaces/{id}/patches/{patch}/{work}"), &json!({}));
     opened(d, CODE, request)
 }
 
