@@ -22,6 +22,7 @@ mod ingest;
 mod load;
 mod nodes;
 mod patches;
+mod preview;
 mod proof;
 #[path = "../../tests/questions/mod.rs"]
 mod question_sets;
@@ -98,6 +99,8 @@ enum Command {
     Questions(questions::Args),
     /// Apply the patches of real commits, and slightly wrong versions of them, beside git and patch
     Patches(patches::Args),
+    /// Try a patch in a workspace: the time of a dry run, beside `cp` and `git apply`
+    Preview(preview::Args),
     /// Serve the local embedding model as an OpenAI-compatible `/v1/embeddings`
     Endpoint(endpoint::Args),
 }
@@ -127,6 +130,7 @@ async fn main() -> Result<()> {
         Command::Substrings(args) => rag::substrings::run(&args),
         Command::Ablation(args) => Box::pin(rag::ablation::run(args)).await,
         Command::Questions(args) => Box::pin(questions::run(args)).await,
+        Command::Preview(args) => preview::run(args).await,
         Command::Endpoint(args) => endpoint::run(args).await,
     }
 }

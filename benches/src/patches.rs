@@ -3,7 +3,7 @@
 
 mod commits;
 mod mutations;
-mod repository;
+pub mod repository;
 mod tree;
 
 use std::path::PathBuf;

@@ -197,6 +197,12 @@ impl Api {
         Ok((answer.status(), answer.json().await?))
     }
 
+    /// Sends `PUT` over any version and expects success.
+    pub async fn put(&self, path: &str, body: &Value) -> Result<Value> {
+        let request = self.client.put(self.address(path)).header("If-Match", "*").json(body);
+        self.answer(path, request).await
+    }
+
     /// Sends `GET` and expects success.
     pub async fn get(&self, path: &str) -> Result<Value> {
         self.answer(path, self.client.get(self.address(path))).await
