@@ -72,9 +72,9 @@ async fn measure(service: &Service, shop: &Path, diff: &str, args: &Args) -> Res
     api.put("/projects/measured/policy", &json!({"allowed_commands": [COMMAND]})).await?;
     let request = json!({"project_key": "measured", "location": shop});
     let workspace = api.post("/workspaces", &request).await?;
-    let path = format!("/workspaces/{}", text(&workspace["workspaceId"])?);
+    let workspace = format!("/workspaces/{}", text(&workspace["workspaceId"])?);
     let is_over = |found: &Value| found["state"] == "ready" || found["state"] == "failed";
-    let found = api.until(&path, POLL_INTERVAL, is_over).await?;
+    let found = api.until(&workspace, POLL_INTERVAL, is_over).await?;
     ensure!(found["state"] == "ready", "the fetch failed: {}", found["lastError"]);
     // Nothing else works while dry runs are measured.
     let index = format!("/ingest/runs/{}", text(&found["ingestId"])?);
@@ -82,9 +82,9 @@ async fn measure(service: &Service, shop: &Path, diff: &str, args: &Args) -> Res
     api.until("/projects/measured", POLL_INTERVAL, |project| project["pending_vectors"] == 0)
         .await?;
     let proposal = json!({"instructions": "Change a line.", "diff": diff});
-    let run = api.post(&format!("{path}/patches"), &proposal).await?;
+    let run = api.post(&format!("{workspace}/patches"), &proposal).await?;
     let patch = text(&run["patch"]["patchId"])?.to_owned();
-    let preview = format!("{path}/patches/{patch}/preview");
+    let preview = format!("{workspace}/patches/{patch}/preview");
     let mut report = Report::new("preview");
     report.note(format!("{} files of 4 KB; {} dry runs of a patch", args.files, args.runs));
     for (name, commands) in [("with a command", vec![COMMAND]), ("without a command", vec![])] {

@@ -4,6 +4,7 @@ use mc_domain::{Classified, ErrorKind, PatchId, PatchRunId, PatchState, Role};
 use mc_memory::chat;
 use mc_workspaces::ServiceError;
 
+use crate::masking::masked;
 use crate::{CheckError, CommandProblem, WriteError};
 
 /// Most problems that an error lists.
@@ -78,9 +79,13 @@ pub enum Error {
         path: String,
     },
     /// A command of a dry run is refused.
-    #[error("the command `{command}` is refused: {problem}")]
+    #[error(
+        "the command `{}` is refused: {}",
+        masked(.command),
+        masked(&.problem.to_string())
+    )]
     Command {
-        /// The command, masked.
+        /// The command as it was sent.
         command: String,
         /// Why.
         problem: CommandProblem,

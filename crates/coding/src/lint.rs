@@ -37,7 +37,7 @@ pub(crate) fn new_syntax_errors<E>(file: &PlannedFile<E>) -> Option<NewSyntaxErr
     let now = errors(after)?;
     let before = file.before.as_deref().and_then(errors).map_or(0, |errors| errors.count);
     let is_worse = now.count > before;
-    is_worse.then(|| NewSyntaxErrors { were_none: before == 0, line: now.first_line })
+    is_worse.then_some(NewSyntaxErrors { were_none: before == 0, line: now.first_line })
 }
 
 /// Warnings in the order in which they are found.

@@ -58,7 +58,7 @@ impl Checks {
         let allowed = &ctx.project.project.policy.allowed_commands;
         let parsed = |line: &CommandLine| {
             DryRunCommand::parse(line.as_str(), allowed)
-                .map_err(|problem| Error::Command { command: masked(line.as_str()), problem })
+                .map_err(|problem| Error::Command { command: line.as_str().to_owned(), problem })
         };
         let commands: Vec<_> =
             request.commands.items().iter().map(parsed).collect::<Result<_, _>>()?;
@@ -68,7 +68,7 @@ impl Checks {
 }
 
 /// What a patch does to a copy.
-struct Applied {
+struct Trial {
     is_applied: bool,
     preview: WorkspacePreview,
     warnings: Warnings,
@@ -139,7 +139,7 @@ async fn try_patch(
             apply(&open, &copy, &patch, limits)
         })
     };
-    let Applied { is_applied, mut preview, mut warnings } = applied.await?;
+    let Trial { is_applied, mut preview, mut warnings } = applied.await?;
     let patch_apply_ms = milliseconds(started.elapsed());
     let started = Instant::now();
     let commands = run_all(open, copy, checks, is_applied, &mut warnings, run).await?;
@@ -162,7 +162,7 @@ fn apply(
     copy: &TreeCopy,
     patch: &StoredPatch,
     limits: Limits,
-) -> Result<Applied, Error> {
+) -> Result<Trial, Error> {
     let tree = MaskedTree { root: copy.root(), sanitizer: &open.sanitizer, policy: &STRICT };
     let shown = placed(&tree, patch, limits)?;
     let mut warnings = Warnings::default();
@@ -175,7 +175,7 @@ fn apply(
     let workspace_diff = statistics(&shown);
     let preview =
         WorkspacePreview { workspace_diff, detected_conflicts, ..WorkspacePreview::default() };
-    Ok(Applied { is_applied, preview, warnings })
+    Ok(Trial { is_applied, preview, warnings })
 }
 
 /// Places a stored patch in a tree, under its own rules for paths.

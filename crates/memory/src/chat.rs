@@ -174,7 +174,7 @@ impl ProjectChat {
         Ok(self.complete_json_counted(role, request, read).await?.0)
     }
 
-    /// Requests and reads a completion like [`Self::complete_json`], and returns its tokens as well.
+    /// Requests and reads a completion like [`Self::complete_json`], and returns its tokens, too.
     pub async fn complete_json_counted<T, E: std::fmt::Display>(
         &self,
         role: ModelRole,

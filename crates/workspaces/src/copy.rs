@@ -82,7 +82,8 @@ impl TreeCopy {
 impl Drop for TreeCopy {
     fn drop(&mut self) {
         if let Err(error) = delete_directory(&self.path) {
-            tracing::warn!(path = display_of(&self.path), %error, "a copy is left to the collector");
+            let path = display_of(&self.path);
+            tracing::warn!(path, %error, "a copy is left to the collector");
         }
         if let Some(around) = &self.around {
             // Another copy may be in it.
@@ -103,7 +104,8 @@ pub(crate) fn delete_left(directory: &Path) {
             continue;
         }
         if let Err(error) = delete_directory(&entry.path()) {
-            tracing::warn!(path = display_of(&entry.path()), %error, "a copy could not be deleted");
+            let path = display_of(&entry.path());
+            tracing::warn!(path, %error, "a copy could not be deleted");
         }
     }
 }

@@ -121,8 +121,8 @@ async fn fetch(
     Ok(())
 }
 
-/// Creates the directory of a workspace, which belongs to the service's user. If the service is root,
-/// git runs as another user, which passes through it to its files.
+/// Creates the directory of a workspace, which belongs to the service's user. If the service is
+/// root, git runs as another user, which passes through it to its files.
 pub(crate) fn create_directory(directory: &Path) -> io::Result<()> {
     let mode = if is_root() { 0o711 } else { 0o700 };
     DirBuilder::new().recursive(true).mode(mode).create(directory)?;

@@ -9,6 +9,7 @@ use std::process::Command;
 use rustix::process::geteuid;
 use serde_json::{Value, json};
 
+use super::TOKEN;
 use crate::full_disk::can_mount;
 use crate::harness::{Service, open_for_passage};
 use crate::repository;
@@ -80,16 +81,20 @@ impl World {
         run["patch"]["patchId"].as_str().unwrap_or_else(|| panic!("no patch: {run}")).to_owned()
     }
 
+    fn path_of_run(&self, id: &str) -> String {
+        format!("/workspaces/{}/patch-runs/{id}", self.workspace)
+    }
+
     fn path(&self, patch: &str) -> String {
         format!("/workspaces/{}/patches/{patch}/preview", self.workspace)
     }
 
     /// Tries a patch, and waits for the result.
-    async fn preview(&self, patch: &str, request: &Value) -> Value {
-        let mut run = self.service.post(&self.path(patch), request).await;
+    async fn preview(&self, id: &str, request: &Value) -> Value {
+        let mut run = self.service.post(&self.path(id), request).await;
         if run["state"] == "running" {
             let id = run["runId"].as_str().expect("an id");
-            let path = format!("/workspaces/{}/patch-runs/{id}", self.workspace);
+            let path = self.path_of_run(id);
             run = self.service.until(&path, |run| run["state"] != "running").await;
         }
         assert_eq!(run["state"], "completed", "{run}");
@@ -122,7 +127,7 @@ fn repository_with_tests(directory: &Path, service: &Service) -> PathBuf {
 }
 
 /// Tries to change and read what is outside of the copy, and writes what it could do.
-const ATTACK: &str = r#"
+const ATTACK: &str = r"
 const fs = require('fs'), net = require('net'), { execSync } = require('child_process');
 const attempts = {
   token: () => fs.readFileSync('TOKEN_FILE'),
@@ -141,7 +146,7 @@ fs.mkdirSync('closed', { mode: 0 });
 const socket = net.connect(80, '192.0.2.1');
 socket.on('error', () => console.log('network: refused'));
 socket.on('connect', () => { console.log('network: possible'); socket.destroy(); });
-"#;
+";
 
 /// A file as it is on the disk: kind and permissions, owner, time of its change, and content.
 type Found = (u32, u32, i64, i64, Vec<u8>);
@@ -220,7 +225,8 @@ async fn dry_run_tests_a_patch_and_leaves_the_workspace_as_it_was() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn cargo_tests_a_patch() {
     if !geteuid().is_root() || !can_mount() {
-        eprintln!("skipped: without a mount, commands do not find the toolchain of this user");
+        let why = "commands do not find the toolchain of this user without a mount";
+        mc_testkit::skip("MC_TEST_MOUNTS", why, "as root");
         return;
     }
     let world = World::launched(&["cargo test --offline"], true).await;
@@ -257,6 +263,11 @@ async fn commands_that_the_policy_does_not_allow_are_refused() {
         assert!(detail.contains(expected), "{command}: {problem}");
         assert!(problem["field"].as_str().is_some_and(|field| field.starts_with("commands")));
     }
+    let secret = format!("pytest ../{TOKEN}");
+    let (status, problem) = world.refused(&patch, &json!({"commands": [secret]})).await;
+    let problem = problem.to_string();
+    assert!(status == 400 && problem.contains("[secret:"), "{problem}");
+    assert!(!problem.contains(TOKEN), "{problem}");
     for (request, field) in [
         (json!({"dryRun": false}), "dryRun"),
         (json!({"timeout": "10 minutes"}), "timeout"),
@@ -293,19 +304,18 @@ async fn patch_that_no_longer_fits_is_not_tried() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn dry_run_ends_at_its_time_or_when_it_is_cancelled() {
     let mut world = World::new().await;
-    let patch = world.propose(FIX).await;
+    let id = world.propose(FIX).await;
     let request = json!({"commands": ["npm run sleep", "npm test"], "timeout": "PT2S"});
-    let tried = world.preview(&patch, &request).await;
+    let tried = world.preview(&id, &request).await;
     let command = &tried["commands"][0];
     assert_eq!(command["exitCode"], 124, "{tried}");
     let logs = command["logs"].as_str().expect("logs");
     assert!(logs.contains("it ran longer than") && logs.contains("set timeout"), "{logs}");
     assert_eq!(tried["commands"][1]["executed"], false, "{tried}");
 
-    let path = format!("{}?wait_seconds=0", world.path(&patch));
-    let run = world.service.post(&path, &json!({"commands": ["npm run sleep"]})).await;
-    let run = run["runId"].as_str().expect("an id").to_owned();
-    let path = format!("/workspaces/{}/patch-runs/{run}", world.workspace);
+    let at_once = format!("{}?wait_seconds=0", world.path(&id));
+    let run = world.service.post(&at_once, &json!({"commands": ["npm run sleep"]})).await;
+    let path = world.path_of_run(run["runId"].as_str().expect("an id"));
     let runs = |run: &Value| run["stage"] == "running the commands";
     world.service.until(&format!("{path}?wait_seconds=0"), runs).await;
     world.service.delete(&path).await;
@@ -340,7 +350,8 @@ async fn tool_tries_a_patch_of_a_registered_directory() {
         let given = Command::new("chown").args(["-R", "12345"]).arg(&shop).status();
         assert!(given.expect("chown runs").success());
     }
-    let request = json!({"project_key": "shop", "directory": shop, "editable": true});
+    let request =
+        json!({"project_key": "shop", "directory": shop, "name": "checkout", "editable": true});
     let registered = service.post("/workspaces/folders", &request).await;
     let workspace = registered["workspaceId"].as_str().expect("an id").to_owned();
     let world = World { workspace, ..service_world };

@@ -143,13 +143,14 @@ pub fn patch_preview(preview: &Value, budget: usize) -> ModelText {
     text
 }
 
-/// Returns the end of a log, which has the result: at most `budget` tokens of whole lines.
+/// Returns the end of a log, which has the result: at most `budget` tokens, if possible of whole
+/// lines.
 fn end_of(log: &str, budget: usize) -> &str {
     let mut shown = log;
     while tokens::fitting(shown, budget) < shown.len() {
-        let middle = shown.floor_char_boundary(shown.len() / 2);
-        let line = shown[middle..].find('\n').map_or(shown.len(), |end| middle + end + 1);
-        shown = &shown[line..];
+        let middle = shown.ceil_char_boundary(shown.len().div_ceil(2));
+        let line = shown[middle..].find('\n').map(|end| middle + end + 1);
+        shown = &shown[line.filter(|start| *start < shown.len()).unwrap_or(middle)..];
     }
     shown
 }
@@ -226,6 +227,9 @@ mod tests {
         }
         assert_eq!(text.matches("</recalled").count(), 1, "no text ends the block: {text}");
         assert!(text.len() < 2_000, "{} bytes: {text}", text.len());
+        assert!(end_of(&"x".repeat(100_000), 0).len() < 100, "it ends, whatever the budget");
+        let line = format!("{}\n", "word ".repeat(10_000));
+        assert!(end_of(&line, 100).ends_with("word \n"), "the end of one long line");
         let conflict = json!({
             "patchId": "p", "applied": false, "commands": [],
             "preview": {"workspaceDiff": "", "detectedConflicts": ["a does not exist"]},
