@@ -4,6 +4,7 @@ use mc_contract::operations::patch::LintWarning;
 use mc_files::{FileKind, Root};
 use mc_indexer::syntax;
 use mc_patch::{Operation, PlannedFile};
+use mc_workspaces::path::ROOT;
 
 use crate::masking::masked;
 
@@ -17,8 +18,6 @@ const CONFLICT_MARKERS: [&[u8]; 3] = [b"<<<<<<< ", b"=======\n", b">>>>>>> "];
 const ARROW: &str = "--> ";
 /// End of the start of a line in which a Rust program names the place of the message after.
 const PANIC: &str = " panicked at ";
-/// Directory of a workspace in the sandbox.
-const WORKSPACE: &str = "/workspace/";
 
 /// Syntax errors that a file has after a patch, and not before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -117,7 +116,7 @@ fn problem_of_line(line: &[u8]) -> Option<&'static str> {
 fn place_of(line: &str) -> Option<(&str, usize, &str)> {
     let line = line.strip_prefix(ARROW).map_or(line, str::trim);
     let line = line.split_once(PANIC).map_or(line, |(_, place)| place);
-    let line = line.strip_prefix(WORKSPACE).unwrap_or(line);
+    let line = line.strip_prefix(ROOT).and_then(|below| below.strip_prefix('/')).unwrap_or(line);
     let line = line.strip_prefix("./").unwrap_or(line);
     let (path, rest) = line.split_once(':')?;
     let is_path = !path.is_empty() && !path.starts_with('/') && !path.contains(' ');

@@ -148,9 +148,9 @@ impl Coding {
         if request.dry_run == Some(false) {
             return Err(Error::OnlyDryRuns);
         }
-        let checks = Checks::of(&ctx, &request).await?;
         let opened = ctx.open(workspace).await?;
         let patch = registry::of_workspace(&ctx.project, workspace, patch).await?;
+        let checks = Checks::of(&ctx, &request).await?;
         let user = ctx.principal.user;
         let start = |run: Run| async move {
             let preview = preview::preview(&ctx, &opened, &patch, checks, &run).await?;
