@@ -9,7 +9,7 @@ mod protected;
 mod root;
 mod usage;
 
-pub use copy::{Copied, CopyError, CopyLimits};
+pub use copy::{Copied, CopyError, CopyLimits, place_apart};
 pub use delete::delete_tree;
 pub use error::{Error, FileError};
 pub use name::is_name_of_git;

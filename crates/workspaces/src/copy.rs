@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 use std::time::Duration;
 
-use mc_files::{CopyLimits, Root, is_name_of_git};
+use mc_files::{CopyLimits, Root, is_name_of_git, place_apart};
 use mc_privileges::UnprivilegedUser;
 use mc_sandbox::{Access, Directory};
 use uuid::Uuid;
@@ -52,6 +52,7 @@ impl TreeCopy {
             let failed = |error| ServiceError::Directory { path: display_of(&around), error };
             create_directory(&around).map_err(failed)?;
         }
+        place_apart(&around);
         let root = open.work_tree.create_directory(&path)?;
         let copy = Self { root, path, around: (!is_of_clone).then_some(around) };
         let tree = open.work_tree.root()?;
